@@ -65,14 +65,14 @@ impl<R: Resolve> Frontier<R> {
             && now >= self.not_before.max(self.manners.ready_at())
         {
             let Some((address, queue)) = self.schedule.next(now) else { return Ok(None) };
-            self.queues[queue as usize].placed = false;
+            self.hosts[queue].placed = false;
             let request = self.grant(queue, address, now)?;
             if request.is_some() {
                 self.schedule.start(address, now);
                 self.manners.requests.take(1, now);
             } else {
                 self.schedule.pass(address, now);
-                self.unpark(self.queues[queue as usize].domain, now);
+                self.unpark(self.hosts[queue].domain, now);
             }
             self.place(queue, now);
             if request.is_some() {
@@ -90,7 +90,7 @@ impl<R: Resolve> Frontier<R> {
         now: Micros,
     ) -> io::Result<Option<Request>> {
         let limits = self.host_limits(id);
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         if !queue.pace.may_start(&limits, now) {
             return Ok(None);
         }
@@ -107,13 +107,13 @@ impl<R: Resolve> Frontier<R> {
             match self.verdict(id, &waiting, now)? {
                 Permission::Granted => return Ok(Some(self.lease(id, address, waiting, now))),
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
-                Permission::Later(due) => self.queues[id as usize].postpone(Waiting { due, ..waiting }),
+                Permission::Later(due) => self.hosts[id].postpone(Waiting { due, ..waiting }),
                 Permission::Wait => {
-                    self.queues[id as usize].front.push(waiting);
+                    self.hosts[id].front.push(waiting);
                     return Ok(None);
                 }
                 Permission::Ask => {
-                    let queue = &mut self.queues[id as usize];
+                    let queue = &mut self.hosts[id];
                     let origin = waiting.url.origin();
                     let before = queue.ask_robots(origin, now);
                     let attempt = before.as_ref().map_or(0, |evidence| evidence.tries);
@@ -129,7 +129,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Whether block list and domain let a queue have a request; if not, sees to what becomes of the queue.
     fn may_ask(&mut self, id: QueueId) -> bool {
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         let domain = queue.domain;
         if self.blocked.blocks_host(&queue.host) {
             self.fail_later(id);
@@ -156,7 +156,7 @@ impl<R: Resolve> Frontier<R> {
     /// Lets a queue that waits for room in its domain look again.
     fn unpark(&mut self, domain: DomainId, now: Micros) {
         if let Some(id) = self.schedule.domains.unpark(domain) {
-            self.queues[id as usize].placed = false;
+            self.hosts[id].placed = false;
             self.place(id, now);
         }
     }
@@ -172,7 +172,7 @@ impl<R: Resolve> Frontier<R> {
         if !self.settings.robots || waiting.purpose() == Purpose::Robots {
             return Ok(Permission::Granted);
         }
-        Ok(match self.queues[id as usize].robots(waiting.url.origin()) {
+        Ok(match self.hosts[id].robots(waiting.url.origin()) {
             None => Permission::Ask,
             Some(Robots::Parked(evidence)) if evidence.retry_at <= now => Permission::Ask,
             Some(Robots::Parked(evidence)) => Permission::Later(evidence.retry_at),
@@ -203,7 +203,7 @@ impl<R: Resolve> Frontier<R> {
         now: Micros,
     ) -> Request {
         let (limits, purpose) = (self.host_limits(id), waiting.purpose());
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         queue.pace.start(&limits, now);
         self.schedule.domains.start(queue.domain, purpose == Purpose::Page);
         let (addresses, name_us, name_class) = match &mut queue.name {
@@ -251,7 +251,7 @@ impl<R: Resolve> Frontier<R> {
     /// What may be done with a host: the settings, and what its robots.txt asks for.
     pub(crate) fn host_limits(&self, id: QueueId) -> Limits {
         let limits = self.manners.host;
-        match self.queues[id as usize].crawl_delay() {
+        match self.hosts[id].crawl_delay() {
             None => limits,
             Some(delay) => {
                 let floor = self.settings.scaled(delay.min(self.settings.max_crawl_delay));
@@ -263,7 +263,7 @@ impl<R: Resolve> Frontier<R> {
     /// No request to this host starts within its interval from then.
     pub(crate) fn rest(&mut self, id: QueueId, from: Micros) {
         let limits = self.host_limits(id);
-        self.queues[id as usize].pace.rest(&limits, from);
+        self.hosts[id].pace.rest(&limits, from);
     }
 
     /// Lets leases last longer by a time in which nobody came by: a slow consumer, or a slow disk. Outcomes may have waited.
@@ -293,7 +293,7 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn end_lease(&mut self, number: u64, at: Micros) -> Option<Lease> {
         self.free_lease(number, at);
         let lease = self.leases.remove(&number)?;
-        let domain = self.queues[lease.queue as usize].domain;
+        let domain = self.hosts[lease.queue].domain;
         let is_page = lease.waiting.purpose() == Purpose::Page;
         self.health.end_probe(number);
         self.schedule.domains.end(domain, is_page);
@@ -310,17 +310,16 @@ impl<R: Resolve> Frontier<R> {
         lease.is_free = true;
         let (id, address) = (lease.queue, lease.address);
         let limits = self.host_limits(id);
-        self.queues[id as usize].pace.end(&limits, at);
+        self.hosts[id].pace.end(&limits, at);
         self.schedule.end(address, at);
     }
 
     /// Puts a URL that was on lease at the end of its queue; a robots.txt at its head.
     pub(crate) fn put_back(&mut self, id: QueueId, waiting: Waiting, now: Micros) {
-        let queue = &mut self.queues[id as usize];
         if waiting.purpose() == Purpose::Robots {
-            queue.front.push(waiting);
+            self.hosts[id].front.push(waiting);
         } else {
-            self.held += queue.backlog.push(|into| waiting.pack(into));
+            self.hosts.requeue(id, &waiting);
             self.counts.tally.shift(State::Leased, State::Waiting, 1);
         }
         self.place(id, now);

@@ -6,13 +6,10 @@ use hashbrown::HashSet;
 use lycosa_records::{Outcome, RequestOptions, key_of};
 use lycosa_url::{Digest, Micros, UrlRef};
 
+use crate::hosts::is_full;
 use crate::state::State;
-use crate::waiting::{Candidate, Waiting, pack};
+use crate::waiting::{Candidate, Waiting};
 use crate::{Answer, Frontier, Refusal, Resolve};
-
-/// Tails of queues that are written when memory is short: the long ones first, and the shortest never, since
-/// the system call would cost more than their memory.
-const SPILLED_TAILS: [usize; 3] = [4096, 1024, 128];
 
 /// The part of the memory of waiting URLs that suspected links may have: a quarter.
 const SUSPECTED: usize = 4;
@@ -157,35 +154,23 @@ impl<R: Resolve> Frontier<R> {
 
     /// Puts a URL that is new at the end of its host's queue.
     fn enqueue(&mut self, candidate: &Candidate<'_>, now: Micros) {
-        if candidate.depth > 0 && !self.has_room_for(candidate.url) {
+        if candidate.depth > 0
+            && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.schedule.domains)
+        {
+            message.into_iter().for_each(|message| self.health.tell(message));
             return;
         }
         self.counts.tally.shift(State::Unknown, State::Waiting, 1);
         let id = self.queue_of(candidate.url.host());
-        let queue = &mut self.queues[id as usize];
-        self.held += queue.backlog.push(|into| pack(into, candidate, (0, 0)));
-        if !queue.placed {
+        self.hosts.push(id, candidate);
+        if !self.hosts[id].placed {
             self.place(id, now);
         }
     }
 
     /// Takes out what is next in a queue, due, and not settled yet.
     pub(crate) fn next_waiting(&mut self, id: u32, now: Micros) -> io::Result<Option<Waiting>> {
-        let queue = &mut self.queues[id as usize];
-        while let Some(mut waiting) = queue.pop(&mut self.spill, &mut self.held, now)? {
-            if self.ghosts.is_empty() || waiting.owner.is_some() {
-                return Ok(Some(waiting));
-            }
-            match self.ghosts.remove(&waiting.key()) {
-                Some(Ghost::Settled) => {}
-                Some(Ghost::Tried(attempt)) => {
-                    waiting.attempt = attempt;
-                    return Ok(Some(waiting));
-                }
-                None => return Ok(Some(waiting)),
-            }
-        }
-        Ok(None)
+        self.hosts.next_waiting(id, &mut self.ghosts, now)
     }
 
     /// Keeps memory within its budgets: decides suspected links that hold too much, writes waiting URLs to the disk.
@@ -198,40 +183,6 @@ impl<R: Resolve> Frontier<R> {
         if let Some(error) = self.seen.take_error().filter(|error| !is_full(error)) {
             return Err(error);
         }
-        self.spill_tails()
+        self.hosts.relieve(self.suspects.memory())
     }
-
-    /// Writes waiting URLs to the disk when they hold more memory than they may.
-    fn spill_tails(&mut self) -> io::Result<()> {
-        if self.held + self.suspects.memory() <= self.relieve_at || !self.spill.is_possible() {
-            return Ok(());
-        }
-        let enough = self.settings.queue_memory / 4 * 3;
-        let mut result = Ok(());
-        'all: for least in SPILLED_TAILS {
-            for _ in 0..self.queues.len() {
-                self.hand = (self.hand + 1) % self.queues.len();
-                let backlog = &mut self.queues[self.hand].backlog;
-                backlog.forget_head(&mut self.spill, &mut self.held);
-                if backlog.spillable() >= least {
-                    result = backlog.spill(least, &mut self.spill, &mut self.held);
-                }
-                if self.held <= enough || result.is_err() {
-                    break 'all;
-                }
-            }
-        }
-        result = result.and_then(|()| self.spill.flush());
-        // What could not be spilled is short tails of many hosts: they are looked at again when they have grown.
-        self.relieve_at = self.settings.queue_memory.max(self.held + self.held / 8);
-        match result {
-            Err(error) if !is_full(&error) => Err(error),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Whether an error means that the disk has no room.
-pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -18,6 +18,7 @@ mod codec;
 mod cookies;
 mod grant;
 mod health;
+mod hosts;
 mod intake;
 mod mark;
 mod names;
@@ -46,13 +47,12 @@ mod waiting;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
-use std::hash::BuildHasher;
 use std::io;
 use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::HashMap;
 use lycosa_records::{Outcome, Request};
-use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Resolved, UrlRef};
+use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
 pub use ahead::{Ahead, IdleCauses};
@@ -60,6 +60,7 @@ use ahead::{Idle, Wanted};
 use captive::Captive;
 use cookies::Jar;
 pub use health::{Cause, Suspension};
+use hosts::Hosts;
 use intake::Ghost;
 use outbox::Outbox;
 pub use outbox::Ownership;
@@ -67,7 +68,7 @@ use patience::{Evidence, Patience};
 use politeness::Manners;
 pub use politeness::block_list::{BadLine, BlockList};
 use politeness::domains::Domains;
-use queue::{Name, Queue};
+use queue::Name;
 use restore::Replay;
 pub use restore::Restore;
 pub use review::Failing;
@@ -77,7 +78,6 @@ use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use snapshot::SnapshotFiles;
-use spill::Spill;
 pub use state::{State, Tally};
 use suspects::Suspects;
 use suspension::Health;
@@ -161,20 +161,11 @@ pub struct Frontier<R> {
     suspects: Suspects,
     cookies: Jar,
     admission: Admission,
-    queues: Vec<Queue>,
-    /// Queues by their hosts' names, which stand in the queues only.
-    by_host: HashTable<QueueId>,
-    hasher: DefaultHashBuilder,
+    hosts: Hosts,
     schedule: Schedule,
     manners: Manners,
     /// Who is not to be asked.
     blocked: Arc<BlockList>,
-    /// Bytes of waiting URLs in memory, and how many are too many.
-    held: usize,
-    relieve_at: usize,
-    /// Whose tail is written next when memory is short.
-    hand: usize,
-    spill: Spill,
     /// What robots.txt files say.
     rules: RulesStore,
     /// Entries of queues that are out of date, after a restart.
@@ -246,10 +237,7 @@ impl<R: Resolve> Frontier<R> {
             blocked: Arc::default(),
             admission: Admission::new(settings.scope, settings.max_depth, settings.addresses.clone()),
             cookies: Jar::new(settings.cookie_memory),
-            held: 0,
-            relieve_at: settings.queue_memory,
-            hand: 0,
-            spill: Spill::new(settings.queue_directory.clone()),
+            hosts: Hosts::new(&settings),
             rules: RulesStore::new(
                 settings.queue_memory / RULES,
                 settings.queue_directory.as_ref().map(|directory| directory.join("robots")),
@@ -260,9 +248,6 @@ impl<R: Resolve> Frontier<R> {
             resolver,
             seen,
             suspects: Suspects::default(),
-            queues: Vec::new(),
-            by_host: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
             ghosts: HashMap::new(),
             keys: Vec::new(),
             outbox: Outbox::new(settings.ownership.clone()),
@@ -370,72 +355,24 @@ impl<R: Resolve> Frontier<R> {
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
         // What is refused for its host is known, so that it is looked at once, and not admitted.
-        let known = self.seen.len().saturating_sub(self.counts.refused.hosts);
+        let known = self.seen.len().saturating_sub(self.hosts.refused());
         let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.health.looked));
         let idle = self.idle.causes;
         let outbox = self.outbox.len() as u64;
-        Counts { known, hosts: self.queues.len() as u64, next_turn_us, idle, outbox, ..self.counts }
+        let refused = Refused { hosts: self.hosts.refused(), ..self.counts.refused };
+        Counts { known, hosts: self.hosts.len() as u64, next_turn_us, idle, outbox, refused, ..self.counts }
     }
 
-    /// Spreads a number, differently in each process.
-    fn hash_of(&self, number: u64) -> u64 {
-        self.hasher.hash_one(number)
-    }
-
-    /// The queue of a host.
+    /// The queue of a host; an empty one if it had none.
     fn queue_of(&mut self, host: &str) -> QueueId {
-        let hash = self.hasher.hash_one(host);
-        if let Some(&id) = self.by_host.find(hash, |id| &*self.queues[*id as usize].host == host) {
-            return id;
-        }
-        self.take_in(Queue::new(host))
-    }
-
-    /// Whether a host has a queue, or may have one; counts and tells it if not.
-    fn has_room_for(&mut self, url: UrlRef<'_>) -> bool {
-        if self.known_queue(url.host()).is_some() {
-            return true;
-        }
-        let is_full = self.queues.len() >= self.settings.max_hosts;
-        if !is_full && self.schedule.domains.hosts_of(url.host()) < self.settings.domain_hosts {
-            return true;
-        }
-        self.counts.refused.hosts += 1;
-        if self.counts.refused.hosts == 1 {
-            let (limit, setting) = match is_full {
-                true => (self.settings.max_hosts, "frontier.max_hosts"),
-                false => (self.settings.domain_hosts as usize, "politeness.domain_hosts"),
-            };
-            let text =
-                format!("links to new hosts are left out: {setting} is {limit}; the first: {}", url.as_str());
-            self.health.tell(text);
-        }
-        false
-    }
-
-    /// Gives a queue its number.
-    fn take_in(&mut self, mut queue: Queue) -> QueueId {
-        queue.domain = self.schedule.domains.of(&queue.host);
-        self.schedule.domains.count_host(queue.domain);
-        let id = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
-        let hash = self.hasher.hash_one(&*queue.host);
-        self.queues.push(queue);
-        let (queues, hasher) = (&self.queues, &self.hasher);
-        self.by_host.insert_unique(hash, id, |id| hasher.hash_one(&*queues[*id as usize].host));
-        id
-    }
-
-    /// The queue of a host, if it has one.
-    fn known_queue(&self, host: &str) -> Option<QueueId> {
-        let hash = self.hasher.hash_one(host);
-        self.by_host.find(hash, |id| &*self.queues[*id as usize].host == host).copied()
+        self.hosts.find_or_insert(host, &mut self.schedule.domains)
     }
 
     /// Brings a queue that has work to where it waits next: its name, or its turn.
     fn place(&mut self, id: QueueId, now: Micros) {
         let limits = self.host_limits(id);
         let well = self.health.clock(now);
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         if self.restoring || queue.placed || queue.failing || queue.is_empty() || queue.waits_for_robots() {
             return;
         }

@@ -346,10 +346,10 @@ impl World {
                     "every admitted URL is settled"
                 );
                 // What is left in queues is entries of URLs that were settled before a crash.
-                for id in 0..self.frontier.queues.len() {
+                for id in 0..self.frontier.hosts.len() {
                     assert_eq!(self.frontier.next_waiting(id as u32, Micros::MAX).unwrap(), None);
                 }
-                assert_eq!(self.frontier.held, 0, "all memory of queues is accounted for");
+                assert_eq!(self.frontier.hosts.memory(), 0, "all memory of queues is accounted for");
                 return;
             }
             self.take(10);

@@ -30,12 +30,12 @@ impl<R: Resolve> Frontier<R> {
         self.resolver.drain(&mut answers);
         self.asking = self.asking.saturating_sub(answers.len());
         for answer in answers.drain(..) {
-            let id = self.known_queue(&answer.name);
+            let id = self.hosts.find(&answer.name);
             if self.weigh_name(&answer, id, now) {
                 continue;
             }
             let Some(id) = id else { continue };
-            match self.queues[id as usize].name {
+            match self.hosts[id].name {
                 Name::Asked { idled } => self.name_answered(id, answer, idled, now),
                 Name::Known { .. } => self.name_refreshed(id, answer, now),
                 Name::Unknown | Name::Failed { .. } => {}
@@ -47,7 +47,7 @@ impl<R: Resolve> Frontier<R> {
     /// Takes in the answer for a queue's name. `idled`: how long slots had been idle when it was wanted.
     fn name_answered(&mut self, id: QueueId, answer: Resolved, idled: Micros, now: Micros) {
         let addresses = answer.result.and_then(|addresses| self.vet(addresses));
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         match addresses {
             Ok((addresses, first)) => {
                 queue.trouble.take_if(|evidence| evidence.is_of_name());
@@ -69,7 +69,7 @@ impl<R: Resolve> Frontier<R> {
             self.names_due.push(Reverse((now.saturating_add(self.patience.url_pause(0)), id)));
             return;
         }
-        let before = self.queues[id as usize].trouble.take();
+        let before = self.hosts[id].trouble.take();
         let before = before.filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
         // Whether the resolvers are well is decided first.
         let is_early = self.health.names.is_undecided(now)
@@ -86,7 +86,7 @@ impl<R: Resolve> Frontier<R> {
         match evidence.filter(|evidence| second_look.is_some() || !self.is_enough(evidence, now)) {
             Some(evidence) => {
                 self.names_due.push(Reverse((evidence.retry_at, id)));
-                self.queues[id as usize].trouble = Some(Box::new(evidence));
+                self.hosts[id].trouble = Some(Box::new(evidence));
                 self.troubled.insert(id);
                 self.review_wanted = true;
             }
@@ -113,7 +113,7 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn give_up_name(&mut self, id: QueueId, failure: Failure, expires: Micros) {
         self.counts.unresolved -= 1;
         self.review_wanted |= !self.troubled.is_empty();
-        self.queues[id as usize].name = Name::Failed { failure, expires };
+        self.hosts[id].name = Name::Failed { failure, expires };
         self.fail_later(id);
     }
 
@@ -125,7 +125,7 @@ impl<R: Resolve> Frontier<R> {
                 self.learn_name(id, addresses, first, answer.class, (answer.expires, 0, now), now);
             }
             Err(_) => {
-                if let Name::Known { refreshing, .. } = &mut self.queues[id as usize].name {
+                if let Name::Known { refreshing, .. } = &mut self.hosts[id].name {
                     *refreshing = false;
                 }
             }
@@ -143,7 +143,7 @@ impl<R: Resolve> Frontier<R> {
         (expires, elapsed_us, fresh_at): (Micros, u32, Micros),
         now: Micros,
     ) {
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         let clock = self.schedule.address(first);
         if let Some(before) = queue.lives_at.replace(clock).filter(|before| *before != clock) {
             self.schedule.move_out(before, queue.domain, now);
@@ -167,7 +167,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Asks for a queue's name anew when it is about to run out and something waits for it.
     pub(crate) fn refresh_if_due(&mut self, id: QueueId, now: Micros) {
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         let waits = !queue.is_empty();
         if let Name::Known { refresh_at, refreshing, .. } = &mut queue.name
             && *refresh_at <= now
@@ -186,7 +186,7 @@ impl<R: Resolve> Frontier<R> {
         let (mut names, mut doubted) = (Vec::new(), Vec::new());
         while let Some(id) = self.wanted.pop(self.asking, self.schedule.waiting(), idle, now) {
             self.asking += 1;
-            let queue = &mut self.queues[id as usize];
+            let queue = &mut self.hosts[id];
             let list = if std::mem::take(&mut queue.doubted) { &mut doubted } else { &mut names };
             list.push(queue.host.clone());
         }
@@ -200,7 +200,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Asks for a queue's name.
     fn ask(&mut self, id: QueueId, fresh: bool) {
-        let names = vec![self.queues[id as usize].host.clone()];
+        let names = vec![self.hosts[id].host.clone()];
         self.asking += 1;
         if fresh { self.resolver.refresh(names) } else { self.resolver.submit(names) }
     }
@@ -209,7 +209,7 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn doubt_name(&mut self, id: QueueId, failure: FailureKind, now: Micros) {
         use FailureKind::{ConnectFailed, ConnectRefused, ConnectTimeout, TlsCertificate};
         let pause = self.settings.scaled(DOUBT);
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         if let Name::Known { refresh_at, refreshing, fresh_at, .. } = &mut queue.name
             && matches!(failure, ConnectRefused | ConnectTimeout | ConnectFailed | TlsCertificate)
             && !*refreshing
@@ -250,7 +250,7 @@ impl<R: Resolve> Frontier<R> {
                 break;
             }
             self.names_due.pop();
-            let queue = &self.queues[id as usize];
+            let queue = &self.hosts[id];
             if matches!(queue.name, Name::Asked { .. }) {
                 // What failed is asked for past the cache, which may hold the failure.
                 self.ask(id, queue.trouble.is_some());
@@ -266,7 +266,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Has everything in a queue settled, because its name fails or it may have nothing any more.
     pub(crate) fn fail_later(&mut self, id: QueueId) {
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         if !std::mem::replace(&mut queue.failing, true) {
             self.failing.push_back(id);
         }
@@ -274,7 +274,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Why everything in a queue is settled without a fetch, if it is.
     fn queue_failure(&self, id: QueueId, now: Micros) -> Option<Failure> {
-        let queue = &self.queues[id as usize];
+        let queue = &self.hosts[id];
         if self.blocked.blocks_host(&queue.host) {
             return Some(Failure::new(FailureKind::Blocked, "the block list names its host or domain"));
         }
@@ -294,7 +294,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Why a URL is settled without a fetch, if it is: for its queue's reason, or since its origin was given up.
     fn failure_of(&self, id: QueueId, waiting: &Waiting, now: Micros) -> Option<Failure> {
-        let origin = || match self.queues[id as usize].robots(waiting.url.origin()) {
+        let origin = || match self.hosts[id].robots(waiting.url.origin()) {
             Some(Robots::Failed { failure, expires }) if *expires > now && waiting.owner.is_none() => {
                 Some(failure.clone())
             }
@@ -313,8 +313,8 @@ impl<R: Resolve> Frontier<R> {
             let failure = next.as_ref().and_then(|waiting| self.failure_of(id, waiting, now));
             let (Some(failure), Some(waiting)) = (failure, next.as_ref()) else {
                 self.failing.pop_front();
-                self.queues[id as usize].failing = false;
-                next.into_iter().for_each(|waiting| self.queues[id as usize].put_first(waiting, now));
+                self.hosts[id].failing = false;
+                next.into_iter().for_each(|waiting| self.hosts[id].put_first(waiting, now));
                 self.place(id, now);
                 continue;
             };

@@ -120,7 +120,7 @@ impl<R: Resolve> Frontier<R> {
             return false;
         }
         let lease = self.leases.get(&page.response.request.lease);
-        let queue = lease.map(|lease| &self.queues[lease.queue as usize]);
+        let queue = lease.map(|lease| &self.hosts[lease.queue]);
         let trouble = queue.filter(|queue| !queue.is_there).and_then(|queue| queue.trouble.as_deref());
         match (trouble, failure) {
             // Nobody has answered at this host since: it is the host that fails, not the URL.
@@ -266,7 +266,7 @@ impl<R: Resolve> Frontier<R> {
             return self.admit(&candidate, now).map(drop);
         }
         self.counts.pages += 1;
-        self.schedule.domains.count_page(self.queues[id as usize].domain);
+        self.schedule.domains.count_page(self.hosts[id].domain);
         self.learn_canonical(page);
         self.allowed_links(page, links);
         Ok(())
@@ -282,13 +282,13 @@ impl<R: Resolve> Frontier<R> {
         let failed = self.learn_trouble(id, page);
         if let Some(sign) = self.sign_of(page) {
             let limits = self.host_limits(id);
-            self.queues[id as usize].pace.observe(&limits, sign, at);
+            self.hosts[id].pace.observe(&limits, sign, at);
             self.schedule.observe(address, id, sign, at);
         }
         let wished = wished_pause(page).unwrap_or_default().min(self.settings.max_retry_after);
         let pause = failed.max(self.settings.scaled(wished));
         if pause > 0 {
-            self.queues[id as usize].pace.hold(at.saturating_add(pause));
+            self.hosts[id].pace.hold(at.saturating_add(pause));
         }
         if let Ok(received) = &page.response.result {
             self.manners.bytes.take(received.bytes(), at);
@@ -321,7 +321,7 @@ impl<R: Resolve> Frontier<R> {
     /// Learns whether a host answers; gives how long it is left alone after a failure that may pass.
     fn learn_trouble(&mut self, id: QueueId, page: &Outcome) -> Micros {
         let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         let failure = match &page.response.result {
             Ok(received) if received.status >= 500 => {
                 let detail = format!("nothing but errors, the last one status {}", received.status);
@@ -358,7 +358,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Learns from an outcome that ends no lease of this process.
     pub(crate) fn learn_late(&mut self, page: &Outcome) {
-        let (id, at) = (self.known_queue(page.response.request.url.host()), page.response.finished);
+        let (id, at) = (self.hosts.find(page.response.request.url.host()), page.response.finished);
         let address = page.response.address.map(|address| self.schedule.address(address));
         if let (Some(id), Some(address)) = (id, address) {
             self.learn(id, address, page);
@@ -395,7 +395,7 @@ impl<R: Resolve> Frontier<R> {
         let robots = self.settings.robots_known(self.rules.keep(rules), now);
         let is_own = is_own_rules(received.status, rules_of(page));
         let mark = rules_mark(page);
-        let queue = &mut self.queues[owner.queue as usize];
+        let queue = &mut self.hosts[owner.queue];
         queue.learn_robots(&owner.origin, robots, is_own);
         let is_empty = received.status >= 400 || rules_of(page).is_empty();
         mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
@@ -417,7 +417,7 @@ impl<R: Resolve> Frontier<R> {
         chain.push(lycosa_records::Step { url: page.response.request.url.clone(), status: received.status });
         let queue = self.queue_of(target.host());
         let waiting = Waiting { attempt, chain, owner: Some(owner), ..Waiting::new(target.clone()) };
-        self.queues[queue as usize].front.push(waiting);
+        self.hosts[queue].front.push(waiting);
         self.place(queue, now);
     }
 
@@ -437,7 +437,7 @@ impl<R: Resolve> Frontier<R> {
                 .filter(|evidence| !self.is_enough(evidence, now)),
             _ => None,
         };
-        let queue = &mut self.queues[owner.queue as usize];
+        let queue = &mut self.hosts[owner.queue];
         if let Some(trouble) = queue.trouble.as_mut().filter(|trouble| trouble.last_word == LastWord::Asked) {
             trouble.last_word = if ours { LastWord::Unasked } else { LastWord::Silent };
             self.review_wanted = true;

@@ -8,7 +8,7 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
 use crate::health::Cause;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
-use crate::queue::{Queue, Robots};
+use crate::queue::Robots;
 use crate::recent::Recent;
 use crate::same::{Confirmed, Giver, SAME};
 use crate::schedule::QueueId;
@@ -36,7 +36,7 @@ impl<R: Resolve> Frontier<R> {
                 && if is_page {
                     self.captive.is_at_portal(network)
                 } else {
-                    !self.captive.is_past_portal(page, network, self.queues[id as usize].rules_mark)
+                    !self.captive.is_past_portal(page, network, self.hosts[id].rules_mark)
                 };
             if is_unknown {
                 discard(page, "asked behind a captive portal");
@@ -44,14 +44,14 @@ impl<R: Resolve> Frontier<R> {
             return is_unknown;
         };
         let is_troubled = self.health.names.suspended().is_some();
-        let queue = &self.queues[id as usize];
+        let queue = &self.hosts[id];
         let rules = queue.own_rules_mark();
         let giver = Giver { domain: queue.domain, network, before: queue.mark, rules };
         match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
             Look::Clear => {
                 page.mark = mark;
                 self.captive.remember(page, mark, giver, 0);
-                let queue = &mut self.queues[id as usize];
+                let queue = &mut self.hosts[id];
                 match is_page {
                     true => queue.learn_mark(mark),
                     // The first page that a host gives is compared with its robots.txt.
@@ -82,7 +82,7 @@ impl<R: Resolve> Frontier<R> {
     /// Whether a robots.txt is what is known as the host's own: what others give then is no portal's, or one's that is gone.
     fn is_own_robots(&mut self, page: &Outcome, id: QueueId, network: u64) -> bool {
         let Some(mark) = rules_mark(page) else { return false };
-        let is_own = self.queues[id as usize].own_rules_mark() == mark
+        let is_own = self.hosts[id].own_rules_mark() == mark
             && !self.captive.is_of_lie(network)
             && !self.captive.is_at_portal(network);
         if is_own {
@@ -93,7 +93,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// The same of a robots.txt: whether it is what others give instead of theirs.
     fn is_same_robots(&mut self, page: &mut Outcome, id: QueueId, network: u64) -> bool {
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         if self.captive.is_suspicious() {
             let origin = page.response.request.url.origin();
             let is_known = matches!(queue.robots(origin), Some(Robots::Known { .. }));
@@ -217,9 +217,9 @@ impl<R: Resolve> Frontier<R> {
 
     /// The name of a URL's host may be the portal's, and until the portal is gone the host would say the same.
     fn was_answered_by_portal(&mut self, url: &CrawlUrl) {
-        if let Some(id) = self.known_queue(url.host()) {
+        if let Some(id) = self.hosts.find(url.host()) {
             let until = self.captive.lasts_until(self.health.connections.window());
-            let queue = &mut self.queues[id as usize];
+            let queue = &mut self.hosts[id];
             queue.doubt_name();
             queue.pace.hold(until.unwrap_or(0));
         }
@@ -227,7 +227,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Names and rules that were learnt since then may be the portal's.
     pub(crate) fn forget_what_the_portal_said(&mut self, since: Micros, now: Micros) {
-        self.queues.iter_mut().for_each(Queue::doubt_name);
+        self.hosts.iter_mut().for_each(|(_, queue)| queue.doubt_name());
         self.forget_rules(since, now);
     }
 
@@ -235,7 +235,7 @@ impl<R: Resolve> Frontier<R> {
     fn forget_rules(&mut self, since: Micros, now: Micros) {
         let ttl = self.settings.scaled(self.settings.robots_ttl);
         let mut forgotten = Vec::new();
-        for queue in &mut self.queues {
+        for (_, queue) in self.hosts.iter_mut() {
             queue.doubt_robots(|origin, expires| {
                 let is_new = expires.saturating_sub(ttl) >= since;
                 if is_new {

@@ -58,7 +58,7 @@ impl<R: Resolve> Frontier<R> {
     fn probe_host(&mut self, well: &Well, is_first: bool, now: Micros) -> io::Result<Option<Request>> {
         let id = well.queue;
         let limits = self.host_limits(id);
-        let queue = &self.queues[id as usize];
+        let queue = &self.hosts[id];
         let Name::Known { clock, .. } = &queue.name else { return Ok(None) };
         let address = *clock;
         if !queue.pace.may_start(&limits, now)
@@ -92,7 +92,7 @@ impl<R: Resolve> Frontier<R> {
         let mut names = vec![self.next_canary()];
         self.health.asked.clear();
         for well in self.health.well.iter().rev() {
-            let queue = &self.queues[well.queue as usize];
+            let queue = &self.hosts[well.queue];
             let network = name_network(well.domain);
             if self.health.asked.len() < PROBES
                 && (is_suspended || !self.health.names.is_failing(well.domain, network))
@@ -106,8 +106,8 @@ impl<R: Resolve> Frontier<R> {
         for _ in 0..if is_suspended { PROBES } else { 0 } {
             let due = self.names_due.pop().map(|Reverse((_, id))| id);
             let Some(id) = due.or_else(|| self.wanted.pop(0, 0, PROBES, now)) else { break };
-            if matches!(self.queues[id as usize].name, Name::Asked { .. }) {
-                names.push(self.queues[id as usize].host.clone());
+            if matches!(self.hosts[id].name, Name::Asked { .. }) {
+                names.push(self.hosts[id].host.clone());
             }
         }
         self.health.names.begin_round(self.health.asked.len(), now);
@@ -118,7 +118,7 @@ impl<R: Resolve> Frontier<R> {
     /// A name that cannot exist, another one each time: no cache knows it.
     pub(crate) fn next_canary(&mut self) -> Box<str> {
         self.health.canaries += 1;
-        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.hash_of(self.health.canaries)).into();
+        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.health.hash_of(self.health.canaries)).into();
         self.health.canary = Some(canary.clone());
         canary
     }
@@ -140,7 +140,7 @@ impl<R: Resolve> Frontier<R> {
         if answer.elapsed_us == 0 {
             return false;
         }
-        let queue = &self.queues[id as usize];
+        let queue = &self.hosts[id];
         let (domain, known) = (queue.domain, queue.lives_at.is_some() || queue.answered);
         let asked = self.health.asked.iter().position(|asked| *asked == id);
         let is_permitted = |address: &IpAddr| self.settings.addresses.permits(*address);
@@ -172,7 +172,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Whether names of hosts that were well can be asked for.
     pub(crate) fn can_probe_names(&self) -> bool {
-        self.health.well.iter().any(|well| is_name(&self.queues[well.queue as usize].host))
+        self.health.well.iter().any(|well| is_name(&self.hosts[well.queue].host))
     }
 
     /// A resolver answered for a name.
@@ -184,13 +184,13 @@ impl<R: Resolve> Frontier<R> {
 
     /// Remembers hosts that were well in an earlier process: those whose rules are known.
     pub(crate) fn remember_well(&mut self) {
-        for (id, queue) in self.queues.iter_mut().enumerate() {
+        for (id, queue) in self.hosts.iter_mut() {
             let is_known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
             let Some((origin, _)) = queue.robots.iter().find(is_known) else { continue };
             queue.answered = true;
             if self.health.well.len() < WELL {
                 let network = name_network(queue.domain);
-                self.health.remember(id as QueueId, queue.domain, network, origin);
+                self.health.remember(id, queue.domain, network, origin);
                 (self.health.connections.answered, self.health.names.answered) = (true, true);
             }
         }

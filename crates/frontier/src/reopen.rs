@@ -13,7 +13,7 @@ use crate::intake::Ghost;
 use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::waiting::{Candidate, pack};
+use crate::waiting::Candidate;
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
@@ -50,9 +50,9 @@ impl<R: Resolve> Frontier<R> {
             open.get_mut(waiting.url.host()).map(|settled| settled.remove(&waiting.key()));
         }
         for (host, settled) in &mut open {
-            let Some(id) = self.known_queue(host) else { continue };
+            let Some(id) = self.hosts.find(host) else { continue };
             let ghosts = &self.ghosts;
-            self.queues[id as usize].each_waiting(&self.spill, |waiting| {
+            self.hosts.each_waiting(id, |waiting| {
                 let key = waiting.key();
                 if ghosts.get(&key) != Some(&Ghost::Settled) {
                     settled.remove(&key);
@@ -86,8 +86,7 @@ impl<R: Resolve> Frontier<R> {
         if self.ghosts.get(&key) == Some(&Ghost::Settled) {
             self.ghosts.remove(&key);
         } else {
-            let queue = &mut self.queues[id as usize];
-            self.held += queue.backlog.push(|into| pack(into, &Candidate::of(request), (0, 0)));
+            self.hosts.push(id, &Candidate::of(request));
         }
         self.place(id, now);
     }
@@ -99,7 +98,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// What spoke against a host speaks no more: somebody wants it tried again.
     fn forgive_host(&mut self, id: QueueId) {
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         queue.trouble = None;
         queue.robots.retain(|(_, robots)| !matches!(robots, Robots::Failed { .. } | Robots::Parked(_)));
         // Which of them is this host's may not be known yet; the others' comes again.

@@ -9,7 +9,7 @@ use std::io;
 use std::time::Duration;
 
 use lycosa_records::{Entry, Outcome, Purpose, Request};
-use lycosa_url::{CrawlUrl, Digest, Micros};
+use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::SOME_PAGE;
 use crate::codec::MAX_COUNT;
@@ -167,7 +167,7 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.schedule.rest_all(now);
         frontier.manners.hold(now);
         frontier.remember_well();
-        for id in 0..frontier.queues.len() as QueueId {
+        for id in 0..frontier.hosts.len() as QueueId {
             frontier.rest(id, now);
             frontier.place(id, now);
         }
@@ -183,19 +183,18 @@ impl<R: Resolve> Restore<'_, R> {
         if frontier.seen.is_suspected(&key) {
             frontier.verify(0)?;
         }
-        let Some(id) = frontier.known_queue(request.url.host()) else { return Ok(()) };
+        let Some(id) = frontier.hosts.find(request.url.host()) else { return Ok(()) };
         if !frontier.seen.contains(&key)? || frontier.ghosts.get(digest) == Some(&Ghost::Settled) {
             return Ok(());
         }
         frontier.cookies.receive(&page.response);
-        let waiting = frontier.take_out(id, digest)?;
+        let waiting = frontier.hosts.take_out(id, digest, &mut frontier.ghosts)?;
         if page.retry {
             let attempt = tries(page);
             match waiting {
                 Some(waiting) => {
                     let waiting = Waiting { attempt, due: frontier.due_again(page), ..waiting };
-                    let queue = &mut frontier.queues[id as usize];
-                    frontier.held += queue.backlog.push(|into| waiting.pack(into));
+                    frontier.hosts.requeue(id, &waiting);
                 }
                 None => {
                     frontier.ghosts.insert(*digest, Ghost::Tried(attempt));
@@ -207,7 +206,7 @@ impl<R: Resolve> Restore<'_, R> {
             frontier.ghosts.insert(*digest, Ghost::Settled);
         }
         frontier.counts.tally.shift(State::Waiting, State::Leased, 1);
-        let queue = &mut frontier.queues[id as usize];
+        let queue = &mut frontier.hosts[id];
         let network = page.response.address.map_or(0, network_of);
         // A log of an earlier version has no marks.
         if page.mark != 0 {
@@ -229,8 +228,8 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// Rules that were a captive portal's.
     fn forget_robots(&mut self, url: &CrawlUrl) {
-        if let Some(id) = self.frontier.known_queue(url.host()) {
-            self.frontier.queues[id as usize].doubt_robots(|origin, _| origin == url.origin());
+        if let Some(id) = self.frontier.hosts.find(url.host()) {
+            self.frontier.hosts[id].doubt_robots(|origin, _| origin == url.origin());
         }
     }
 
@@ -249,7 +248,7 @@ impl<R: Resolve> Restore<'_, R> {
         let rules = frontier.rules.keep(rules);
         let robots = frontier.settings.robots_known(rules, page.response.finished);
         let mark = rules_mark(page);
-        let queue = &mut frontier.queues[queue as usize];
+        let queue = &mut frontier.hosts[queue];
         let is_empty = received.status >= 400 || rules_of(page).is_empty();
         mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
         queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, rules_of(page)));
@@ -265,25 +264,7 @@ impl<R: Resolve> Frontier<R> {
     fn leave_alone(&mut self, process: Micros, from: Micros) {
         let until = from.saturating_add(self.settings.scaled(UNHEARD));
         for (_, (queue, _)) in self.unanswered.extract_if(|_, (_, granted)| *granted < process) {
-            self.queues[queue as usize].pace.hold(until);
-        }
-    }
-
-    /// Takes a URL out of its queue, if it is next there; entries before it that are settled go.
-    fn take_out(&mut self, id: QueueId, digest: &Digest) -> io::Result<Option<Waiting>> {
-        let queue = &mut self.queues[id as usize];
-        loop {
-            let ghosts = &self.ghosts;
-            let wanted = |waiting: &Waiting| {
-                let found = waiting.key();
-                found == *digest || ghosts.get(&found) == Some(&Ghost::Settled)
-            };
-            let popped = queue.backlog.pop_if(&queue.host, &mut self.spill, &mut self.held, wanted)?;
-            let Some(waiting) = popped else { return Ok(None) };
-            self.ghosts.remove(&waiting.key());
-            if waiting.key() == *digest {
-                return Ok(Some(waiting));
-            }
+            self.hosts[queue].pace.hold(until);
         }
     }
 }

@@ -39,9 +39,9 @@ impl<R: Resolve> Frontier<R> {
         }
         self.review_wanted = false;
         self.review_at = now.saturating_add(PAUSE + self.troubled.len() as Micros * PAUSE_FOR_EACH);
-        let queues = &self.queues;
+        let hosts = &self.hosts;
         self.troubled.retain(|id| {
-            let queue = &queues[*id as usize];
+            let queue = &hosts[*id];
             queue.trouble.is_some()
                 || queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_) | Robots::Asked))
         });
@@ -72,8 +72,7 @@ impl<R: Resolve> Frontier<R> {
         if given_up.is_empty() {
             return;
         }
-        for id in 0..self.queues.len() {
-            let queue = &mut self.queues[id];
+        for (id, queue) in self.hosts.iter_mut() {
             if let Name::Known { clock, .. } = &queue.name
                 && let Some(evidence) = given_up.get(clock)
                 && !queue.is_empty()
@@ -82,8 +81,10 @@ impl<R: Resolve> Frontier<R> {
                     || queue.trouble.as_ref().is_some_and(|trouble| trouble.last_word == LastWord::Silent))
             {
                 queue.trouble = Some(Box::new(Evidence { given_up: Some(until), ..evidence.clone() }));
-                self.troubled.insert(id as QueueId);
-                self.fail_later(id as QueueId);
+                self.troubled.insert(id);
+                if !std::mem::replace(&mut queue.failing, true) {
+                    self.failing.push_back(id);
+                }
             }
         }
     }
@@ -92,7 +93,7 @@ impl<R: Resolve> Frontier<R> {
     fn review_host(&mut self, id: QueueId, now: Micros) {
         let (patience, well, alone) = (self.patience, self.health.clock(now), self.only_failing);
         let expires = now.saturating_add(patience.span.max(1));
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         let mut is_given_up = false;
         for (_, robots) in &mut queue.robots {
             if let Robots::Parked(evidence) = robots
@@ -105,7 +106,7 @@ impl<R: Resolve> Frontier<R> {
         if self.asks_for_last_word(id, now) {
             return;
         }
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         let enough = |evidence: &&mut Box<_>| Evidence::is_enough(evidence, &patience, alone);
         if let Some(evidence) =
             queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none()).filter(enough)
@@ -127,7 +128,7 @@ impl<R: Resolve> Frontier<R> {
     /// Asks a host that is to be given up whether it is there at all, if it was before; gives whether its answer is waited for.
     fn asks_for_last_word(&mut self, id: QueueId, now: Micros) -> bool {
         let (patience, alone) = (self.patience, self.only_failing);
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         let first = queue.robots.first().map(|(origin, _)| origin.clone());
         let Some(evidence) = queue.trouble.as_mut().filter(|evidence| {
             queue.answered
@@ -153,25 +154,25 @@ impl<R: Resolve> Frontier<R> {
     /// Whether nothing waits but for hosts that fail.
     fn has_only_failing(&self) -> bool {
         let is_failing = |id: &QueueId| {
-            let queue = &self.queues[*id as usize];
+            let queue = &self.hosts[*id];
             queue.trouble.is_some() || queue.is_parked()
         };
         // A robots.txt that nothing waits for was asked for to see whether somebody answers.
         let is_no_work = |lease: &Lease| {
-            let is_probe = lease.waiting.owner.is_some() && self.queues[lease.queue as usize].is_empty();
+            let is_probe = lease.waiting.owner.is_some() && self.hosts[lease.queue].is_empty();
             let is_failing =
                 self.troubled.contains(&lease.queue) || self.failing_addresses.contains_key(&lease.address);
             is_probe || is_failing
         };
         let failing = self.troubled.iter().filter(|id| is_failing(id));
-        let mut waiting: usize = failing.map(|id| self.queues[*id as usize].len()).sum();
+        let mut waiting: usize = failing.map(|id| self.hosts[*id].len()).sum();
         if !self.failing_addresses.is_empty() {
             let lives_there = |queue: &&Queue| match &queue.name {
                 Name::Known { clock, .. } => self.failing_addresses.contains_key(clock),
                 _ => false,
             };
             let others =
-                (0..).zip(&self.queues).filter(|(id, _)| !self.troubled.contains(id) || !is_failing(id));
+                self.hosts.iter().filter(|(id, _)| !self.troubled.contains(id) || !is_failing(id));
             waiting += others.map(|(_, queue)| queue).filter(lives_there).map(Queue::len).sum::<usize>();
         }
         waiting as u64 >= self.counts.tally.count(State::Waiting)
@@ -189,7 +190,7 @@ impl<R: Resolve> Frontier<R> {
         let well = self.health.clock(now);
         let mut failing: Vec<(QueueId, &Evidence)> = Vec::with_capacity(self.troubled.len());
         for id in &self.troubled {
-            let queue = &self.queues[*id as usize];
+            let queue = &self.hosts[*id];
             let parked = queue.robots.iter().filter_map(|(_, robots)| match robots {
                 Robots::Parked(evidence) => Some(evidence),
                 _ => None,
@@ -205,7 +206,7 @@ impl<R: Resolve> Frontier<R> {
         }
         failing.sort_unstable_by_key(last);
         let told = |(id, evidence): (QueueId, &Evidence)| {
-            let queue = &self.queues[id as usize];
+            let queue = &self.hosts[id];
             let left = evidence.until(&self.patience).saturating_sub(well);
             let (host, kind) = (queue.host.to_string(), evidence.failure.kind);
             Failing { host, kind, waiting: queue.len(), until: now.saturating_add(left) }

@@ -15,7 +15,6 @@ use std::net::{IpAddr, Ipv6Addr};
 use hashbrown::HashMap;
 use lycosa_url::{CrawlUrl, Digest, Micros};
 
-use crate::backlog::Backlog;
 use crate::captive::RECENT;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
 use crate::intake::Ghost;
@@ -81,7 +80,7 @@ impl<R: Resolve> Frontier<R> {
         let mut record = Vec::new();
         self.verify(0)?;
         let files =
-            SnapshotFiles { queues: self.spill.sync()?, seen: self.seen.files().into_iter().collect() };
+            SnapshotFiles { queues: self.hosts.sync()?, seen: self.seen.files().into_iter().collect() };
         write_record(into, &mut record, |record| files.pack(record))?;
         write_record(into, &mut record, |record| self.pack_counts(record))?;
         write_record(into, &mut record, |record| {
@@ -89,8 +88,8 @@ impl<R: Resolve> Frontier<R> {
             self.admission.places().for_each(|place| put_bytes(record, place.as_bytes()));
         })?;
         let first = self.unsettled();
-        for (id, queue) in self.queues.iter().enumerate() {
-            let first = first.get(&(id as QueueId)).map(Vec::as_slice).unwrap_or_default();
+        for (id, queue) in self.hosts.iter() {
+            let first = first.get(&id).map(Vec::as_slice).unwrap_or_default();
             let mut packed = Ok(());
             write_record(into, &mut record, |record| {
                 packed = pack_queue(queue, first, &self.rules, record);
@@ -133,13 +132,13 @@ impl<R: Resolve> Frontier<R> {
             let mut from = &record[..];
             let ahead = frontier.settings.robots_ahead();
             let mut queue = unpack_host(&mut from, agent, ahead, &mut frontier.rules).ok_or_else(damaged)?;
-            queue.backlog = Backlog::unpack(&mut from, &mut frontier.spill, &mut frontier.held)?;
+            queue.backlog = frontier.hosts.unpack_backlog(&mut from)?;
             unpack_marks(&mut queue, &mut from).ok_or_else(damaged)?;
             queued += queue.backlog.len() as u64;
-            if frontier.known_queue(&queue.host).is_some() {
+            if frontier.hosts.find(&queue.host).is_some() {
                 return Err(damaged()); // only one of two would ever be asked
             }
-            frontier.take_in(queue);
+            frontier.hosts.insert(queue, &mut frontier.schedule.domains);
         }
         // A crawl would wait for ever for what is in no queue. Queues may hold more: entries that are out of date.
         if frontier.counts.tally.count(State::Waiting) > queued {
@@ -162,7 +161,7 @@ impl<R: Resolve> Frontier<R> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
         self.seen.remove_files_except(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
         self.rules.remove_files()?;
-        self.spill.remove_files(&queues)
+        self.hosts.remove_files(&queues)
     }
 
     /// Appends the record of the politeness that stands with no queue: caps, addresses, pages by domain.
@@ -225,7 +224,7 @@ impl<R: Resolve> Frontier<R> {
         let from = &mut from;
         for _ in 0..codec::number(from)? {
             let (number, queue, granted) = (codec::number(from)?, codec::small(from)?, codec::number(from)?);
-            self.queues.get(queue as usize)?;
+            ((queue as usize) < self.hosts.len()).then_some(())?;
             self.unanswered.insert(number, (queue, granted));
         }
         if from.is_empty() {
@@ -234,9 +233,9 @@ impl<R: Resolve> Frontier<R> {
         self.died_at = codec::number(from)?;
         let mut unconfirmed = VecDeque::new();
         for _ in 0..codec::number(from)?.min(RECENT as u64) {
-            let queue = |url: &CrawlUrl| self.known_queue(url.host());
+            let queue = |url: &CrawlUrl| self.hosts.find(url.host());
             let domain =
-                |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.queues[id as usize].domain);
+                |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.hosts[id].domain);
             unconfirmed.push_back(Recent::unpack(from, domain)?);
         }
         if !from.is_empty() {
@@ -255,7 +254,7 @@ impl<R: Resolve> Frontier<R> {
         }
         for page in self.settled.iter().filter(|page| !page.is_reopened()) {
             let request = &page.response.request;
-            let Some(id) = self.known_queue(request.url.host()) else { continue };
+            let Some(id) = self.hosts.find(request.url.host()) else { continue };
             let (depth, chain, options) = (request.depth, request.chain.clone(), request.options.clone());
             let waiting = Waiting { depth, chain, options, ..Waiting::new(request.url.clone()) };
             first.entry(id).or_default().push(waiting);
@@ -277,7 +276,7 @@ impl<R: Resolve> Frontier<R> {
         let undecided = settled().count() as u64;
         let refused = &self.counts.refused;
         for number in [
-            self.queues.len() as u64,
+            self.hosts.len() as u64,
             tally.count(State::Waiting) + tally.count(State::Leased) + undecided,
             tally.count(State::Done),
             failed,
@@ -294,7 +293,7 @@ impl<R: Resolve> Frontier<R> {
         }
         put_bytes(record, self.settings.robots_agent.as_bytes());
         // Not in the version before.
-        [refused.port, refused.hosts].into_iter().for_each(|number| put_number(record, number));
+        [refused.port, self.hosts.refused()].into_iter().for_each(|number| put_number(record, number));
     }
 
     /// Reads the record of counts; gives the number of queues, and whether the rules of robots.txt files are those for
@@ -319,8 +318,8 @@ impl<R: Resolve> Frontier<R> {
         }
         let agent = codec::text(from)? == self.settings.robots_agent;
         if !from.is_empty() {
-            let refused = &mut self.counts.refused;
-            (refused.port, refused.hosts) = (codec::count(from)?, codec::count(from)?);
+            self.counts.refused.port = codec::count(from)?;
+            self.hosts.set_refused(codec::count(from)?);
         }
         Some((queues, agent))
     }

@@ -4,7 +4,9 @@
 //! that are the same everywhere.
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
 
+use hashbrown::DefaultHashBuilder;
 use lycosa_records::Outcome;
 use lycosa_url::{FailureKind, Micros};
 
@@ -57,6 +59,8 @@ pub(crate) struct Health {
     /// How long the process was stopped during the suspension that lasts.
     absent: Micros,
     messages: Vec<String>,
+    /// Makes the names of checks differ between processes.
+    hasher: DefaultHashBuilder,
 }
 
 impl Health {
@@ -77,6 +81,7 @@ impl Health {
             gap: (0, 0),
             absent: 0,
             messages: Vec::new(),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 
@@ -143,6 +148,11 @@ impl Health {
         self.well.remove(place);
     }
 
+    /// Spreads a number, differently in each process.
+    pub(crate) fn hash_of(&self, number: u64) -> u64 {
+        self.hasher.hash_one(number)
+    }
+
     /// Has something said, once.
     pub(crate) fn tell(&mut self, text: String) {
         self.messages.push(text);
@@ -200,13 +210,13 @@ impl<R: Resolve> Frontier<R> {
         let (id, at) = (lease.queue, page.response.finished);
         let address = page.response.address.or(request.route.addresses().first().copied());
         let network = address.map_or(0, network_of);
-        let domain = self.queues[id as usize].domain;
+        let domain = self.hosts[id].domain;
         if self.is_same_answer(page, id, network) {
             return;
         }
         match word(page) {
             Word::Answered => {
-                self.queues[id as usize].answered = true;
+                self.hosts[id].answered = true;
                 self.health.remember(id, domain, network, page.response.request.url.origin());
                 if self.captive.ends(page.response.started)
                     && let Some(ended) = self.health.connections.answer(at)
@@ -218,8 +228,8 @@ impl<R: Resolve> Frontier<R> {
                 page.ours = self.health.is_suspended()
                     || self.health.was_stopped(page)
                     || matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::LocalFailure);
-                let known = self.queues[id as usize].answered;
-                let host = &self.queues[id as usize].host;
+                let known = self.hosts[id].answered;
+                let host = &self.hosts[id].host;
                 let kind = page.response.result.as_ref().err().map_or("", |failure| failure.kind.as_str());
                 self.health.connections.fail(domain, network, known, || format!("{host}: {kind}"), at);
             }
@@ -280,7 +290,7 @@ impl<R: Resolve> Frontier<R> {
         };
         self.failing_addresses.values_mut().for_each(&mut shift);
         for id in &self.troubled {
-            let queue = &mut self.queues[*id as usize];
+            let queue = &mut self.hosts[*id];
             queue.trouble.as_deref_mut().map(&mut shift);
             for (_, robots) in &mut queue.robots {
                 if let Robots::Parked(evidence) = robots {
@@ -296,7 +306,7 @@ impl<R: Resolve> Frontier<R> {
         self.failing_addresses.retain(|_, evidence| evidence.take_back(well));
         let failing: Vec<QueueId> = self.troubled.iter().copied().collect();
         for id in failing {
-            let queue = &mut self.queues[id as usize];
+            let queue = &mut self.hosts[id];
             if let Some(evidence) = queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none())
                 && !evidence.take_back(well)
             {

@@ -107,7 +107,7 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
             log.extend(answers);
             now = first.due_at().unwrap();
         }
-        let interval = |frontier: &Frontier<_>| frontier.queues[0].pace.interval(&frontier.host_limits(0));
+        let interval = |frontier: &Frontier<_>| frontier.hosts[0].pace.interval(&frontier.host_limits(0));
         let (_, names) = frontier(settings());
         let mut second = if with_snapshot {
             let mut bytes = Vec::new();
@@ -128,7 +128,7 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
         assert_eq!(interval(&second), 16 * SECOND);
         let paces: Vec<_> = second.schedule.paces().map(|(address, _)| address).collect();
         assert_eq!(paces, first.schedule.paces().map(|(address, _)| address).collect::<Vec<_>>());
-        let ready = second.queues[0].pace.ready_at();
+        let ready = second.hosts[0].pace.ready_at();
         assert_eq!(ready, log[3].response.finished + 300 * SECOND, "the pause goes on");
     }
 }
@@ -163,7 +163,7 @@ fn a_host_whose_answer_was_lost_with_the_process_is_left_alone_for_a_minute() {
             }
             restore.finish(process);
             let ready =
-                |host: &str| frontier.queues[frontier.known_queue(host).unwrap() as usize].pace.ready_at();
+                |host: &str| frontier.hosts[frontier.hosts.find(host).unwrap()].pace.ready_at();
             (ready("a.com") / SECOND, ready("b.com") / SECOND)
         };
         assert_eq!(restored(5 * SECOND, None), (65, 6));
