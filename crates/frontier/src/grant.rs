@@ -7,13 +7,14 @@ use lycosa_records::{Purpose, Request, Route};
 use lycosa_url::{Failure, FailureKind, Micros};
 
 use crate::ahead::Cause;
+use crate::leases::Lease;
 use crate::politeness::domains::{DomainId, Room};
 use crate::politeness::pace::Limits;
 use crate::queue::{Name, Robots};
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
-use crate::{BlockList, Frontier, Lease, Resolve};
+use crate::{BlockList, Frontier, Resolve};
 
 /// URLs that are settled without a fetch at once, at most: a batch for the log. A queue may be longer than memory.
 pub(crate) const SETTLED_AT_ONCE: usize = 1000;
@@ -213,19 +214,15 @@ impl<R: Resolve> Frontier<R> {
             }
             _ => (Vec::new(), 0, None),
         };
-        let number = self.next_lease;
-        self.next_lease += 1;
         let cookies = match purpose {
             Purpose::Page => self.cookies.field(&waiting.url, now),
             _ => None,
         };
         if purpose == Purpose::Page {
             self.counts.tally.shift(State::Waiting, State::Leased, 1);
-            self.leased_pages += 1;
         }
-        let request = Request {
+        let mut request = Request {
             task: Arc::clone(&self.settings.task),
-            lease: number,
             purpose,
             depth: waiting.depth,
             attempt: waiting.attempt,
@@ -234,18 +231,11 @@ impl<R: Resolve> Frontier<R> {
             name_us,
             name_class,
             cookies,
-            deadline: now.saturating_add(self.lease_time()),
             options: waiting.options.clone(),
             ..Request::get(waiting.url.clone())
         };
-        self.expiring.push_back((now.saturating_add(self.lease_time()), number));
-        self.leases.insert(number, Lease { waiting, queue: id, address, granted: now, is_free: false });
+        (request.lease, request.deadline) = self.leases.grant(id, address, waiting, now);
         request
-    }
-
-    /// How long a lease lasts: never scaled below what fetch's unscaled time-outs need.
-    fn lease_time(&self) -> Micros {
-        u64::try_from(self.settings.lease.as_micros()).unwrap_or(u64::MAX)
     }
 
     /// What may be done with a host: the settings, and what its robots.txt asks for.
@@ -268,23 +258,14 @@ impl<R: Resolve> Frontier<R> {
 
     /// Lets leases last longer by a time in which nobody came by: a slow consumer, or a slow disk. Outcomes may have waited.
     pub fn was_slow(&mut self, away: Micros) {
-        self.expiring.iter_mut().for_each(|(due, _)| *due = due.saturating_add(away));
+        self.leases.extend(away);
     }
 
     /// Takes back leases that have run out.
     fn recall_leases(&mut self, now: Micros) {
-        while let Some(&(due, number)) = self.expiring.front() {
-            let Some(lease) = self.leases.get(&number) else {
-                self.expiring.pop_front();
-                continue;
-            };
-            if due > now {
-                break;
-            }
-            let waiting = lease.waiting.clone();
-            self.expiring.pop_front();
+        while let Some(number) = self.leases.next_expired(now) {
             if let Some(lease) = self.end_lease(number, now) {
-                self.put_back(lease.queue, waiting, now);
+                self.put_back(lease.queue, lease.waiting, now);
             }
         }
     }
@@ -292,23 +273,18 @@ impl<R: Resolve> Frontier<R> {
     /// Ends a lease and moves the clocks of its host and address.
     pub(crate) fn end_lease(&mut self, number: u64, at: Micros) -> Option<Lease> {
         self.free_lease(number, at);
-        let lease = self.leases.remove(&number)?;
+        let lease = self.leases.end(number)?;
         let domain = self.hosts[lease.queue].domain;
         let is_page = lease.waiting.purpose() == Purpose::Page;
         self.health.end_probe(number);
         self.schedule.domains.end(domain, is_page);
-        if is_page {
-            self.leased_pages -= 1;
-        }
         self.unpark(domain, at);
         Some(lease)
     }
 
     /// Moves the clocks of a lease's host and address, which may be asked again then; the lease itself lasts on. Once for each.
     pub(crate) fn free_lease(&mut self, number: u64, at: Micros) {
-        let Some(lease) = self.leases.get_mut(&number).filter(|lease| !lease.is_free) else { return };
-        lease.is_free = true;
-        let (id, address) = (lease.queue, lease.address);
+        let Some((id, address)) = self.leases.free(number) else { return };
         let limits = self.host_limits(id);
         self.hosts[id].pace.end(&limits, at);
         self.schedule.end(address, at);

@@ -20,6 +20,7 @@ mod grant;
 mod health;
 mod hosts;
 mod intake;
+mod leases;
 mod mark;
 mod names;
 mod outbox;
@@ -62,6 +63,7 @@ use cookies::Jar;
 pub use health::{Cause, Suspension};
 use hosts::Hosts;
 use intake::Ghost;
+use leases::Leases;
 use outbox::Outbox;
 pub use outbox::Ownership;
 use patience::{Evidence, Patience};
@@ -143,16 +145,6 @@ pub struct Counts {
     pub next_turn_us: u64,
 }
 
-/// A request that is out, and what to do when it does not come back.
-struct Lease {
-    waiting: Waiting,
-    queue: QueueId,
-    address: AddressId,
-    granted: Micros,
-    /// Whether its host and address may be asked again already.
-    is_free: bool,
-}
-
 /// The frontier of one crawl.
 pub struct Frontier<R> {
     settings: Settings,
@@ -201,16 +193,9 @@ pub struct Frontier<R> {
     review_wanted: bool,
     /// Queues that may have nothing, and that have more to settle.
     failing: VecDeque<QueueId>,
-    leases: HashMap<u64, Lease>,
-    /// Requests of an earlier process whose outcome is not known yet, while the log is read: the queue, and when each was
-    /// granted.
-    unanswered: HashMap<u64, (QueueId, Micros)>,
-    /// Leases by the time they run out; all last equally long, so the order is that of granting.
-    expiring: VecDeque<(Micros, u64)>,
-    next_lease: u64,
+    leases: Leases,
     /// Nothing starts before: after a restart, the clocks of addresses are unknown.
     not_before: Micros,
-    leased_pages: u64,
     settled: Vec<Outcome>,
     counts: Counts,
     answers: Vec<Resolved>,
@@ -263,12 +248,8 @@ impl<R: Resolve> Frontier<R> {
             review_at: 0,
             review_wanted: false,
             failing: VecDeque::new(),
-            leases: HashMap::new(),
-            unanswered: HashMap::new(),
-            expiring: VecDeque::new(),
-            next_lease: 1,
+            leases: Leases::new(&settings),
             not_before: 0,
-            leased_pages: 0,
             settled: Vec::new(),
             counts: Counts::default(),
             answers: Vec::new(),
@@ -339,7 +320,7 @@ impl<R: Resolve> Frontier<R> {
             .peek()
             .map(|Reverse((due, _))| *due)
             .filter(|_| self.health.names.suspended().is_none());
-        let lease = self.expiring.front().map(|(due, _)| *due);
+        let lease = self.leases.due_at();
         let may_start = self.page_budget() > 0 && !self.health.is_suspended() && !self.captive.is_full();
         let start = self.schedule.due_at().filter(|_| may_start);
         let start = start.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
@@ -360,7 +341,8 @@ impl<R: Resolve> Frontier<R> {
         let idle = self.idle.causes;
         let outbox = self.outbox.len() as u64;
         let refused = Refused { hosts: self.hosts.refused(), ..self.counts.refused };
-        Counts { known, hosts: self.hosts.len() as u64, next_turn_us, idle, outbox, refused, ..self.counts }
+        let late = self.leases.late();
+        Counts { known, late, hosts: self.hosts.len() as u64, next_turn_us, idle, outbox, refused, ..self.counts }
     }
 
     /// The queue of a host; an empty one if it had none.
@@ -408,7 +390,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Pages that may still be leased before `max_pages` is reached.
     fn page_budget(&self) -> u64 {
-        let used = self.counts.pages + self.leased_pages;
+        let used = self.counts.pages + self.leases.pages();
         self.settings.max_pages.map_or(u64::MAX, |max| max.saturating_sub(used))
     }
 

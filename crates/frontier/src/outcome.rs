@@ -7,6 +7,7 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::intake::AllowedLink;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
+use crate::leases::Lease;
 use crate::patience::{Evidence, LastWord};
 use crate::politeness::pace::Sign;
 use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
@@ -15,7 +16,7 @@ use crate::robots::Rules;
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{Candidate, RobotsOwner, Waiting};
-use crate::{Frontier, Lease, Resolve};
+use crate::{Frontier, Resolve};
 
 /// Tries of a URL after this outcome. A crawl that was stopped cancels what is in flight: that was no try, and neither is
 /// what was the crawler's own trouble.
@@ -99,7 +100,7 @@ impl<R: Resolve> Frontier<R> {
     /// What a lease was for stays what its outcome is about, also where a stage sent another method or body: a restart finds it by that.
     fn restore_identity(&self, page: &mut Outcome) {
         let request = &mut page.response.request;
-        let Some(lease) = self.leases.get(&request.lease) else { return };
+        let Some(lease) = self.leases.get(request.lease) else { return };
         let waiting = &lease.waiting;
         if request.url != waiting.url {
             request.url = waiting.url.clone();
@@ -119,7 +120,7 @@ impl<R: Resolve> Frontier<R> {
         if !may_pass(page) {
             return false;
         }
-        let lease = self.leases.get(&page.response.request.lease);
+        let lease = self.leases.get(page.response.request.lease);
         let queue = lease.map(|lease| &self.hosts[lease.queue]);
         let trouble = queue.filter(|queue| !queue.is_there).and_then(|queue| queue.trouble.as_deref());
         match (trouble, failure) {
@@ -167,10 +168,10 @@ impl<R: Resolve> Frontier<R> {
     pub fn expects(&mut self, page: &Outcome) -> bool {
         let response = &page.response;
         let lease = response.request.lease;
-        if lease == 0 || self.leases.contains_key(&lease) {
+        if lease == 0 || self.leases.get(lease).is_some() {
             return true;
         }
-        self.counts.late += 1;
+        self.leases.count_late();
         self.learn_late(page);
         false
     }

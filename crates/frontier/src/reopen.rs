@@ -45,7 +45,7 @@ impl<R: Resolve> Frontier<R> {
                 open.entry(request.url.host()).or_default().insert(request.key());
             }
         }
-        for lease in self.leases.values().filter(|lease| lease.waiting.purpose() == Purpose::Page) {
+        for (_, lease) in self.leases.iter().filter(|(_, lease)| lease.waiting.purpose() == Purpose::Page) {
             let waiting = &lease.waiting;
             open.get_mut(waiting.url.host()).map(|settled| settled.remove(&waiting.key()));
         }

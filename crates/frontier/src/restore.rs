@@ -12,7 +12,6 @@ use lycosa_records::{Entry, Outcome, Purpose, Request};
 use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::SOME_PAGE;
-use crate::codec::MAX_COUNT;
 use crate::intake::Ghost;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::outcome::tries;
@@ -88,16 +87,11 @@ impl<R: Resolve> Restore<'_, R> {
     pub fn lease(&mut self, url: &CrawlUrl, number: u64, process: Micros, granted: Micros) {
         self.begin(process);
         self.last(granted);
-        self.was_granted(number);
+        self.frontier.leases.was_granted(number);
         let frontier = &mut *self.frontier;
         frontier.leave_alone(process, process);
         let queue = frontier.queue_of(url.host());
-        frontier.unanswered.insert(number, (queue, granted));
-    }
-
-    /// A lease of this number was granted: the next one has a greater.
-    fn was_granted(&mut self, number: u64) {
-        self.frontier.next_lease = self.frontier.next_lease.max(number.min(MAX_COUNT) + 1);
+        frontier.leases.await_outcome(number, queue, granted);
     }
 
     /// A process began then: before that none ran.
@@ -139,8 +133,8 @@ impl<R: Resolve> Restore<'_, R> {
                 _ => self.frontier.restore_reopened(page),
             };
         }
-        self.frontier.unanswered.remove(&request.lease);
-        self.was_granted(request.lease);
+        self.frontier.leases.was_answered(request.lease);
+        self.frontier.leases.was_granted(request.lease);
         if request.purpose == Purpose::Robots {
             self.frontier.queue_of(request.url.host());
         }
@@ -263,7 +257,7 @@ impl<R: Resolve> Frontier<R> {
     /// has died by then.
     fn leave_alone(&mut self, process: Micros, from: Micros) {
         let until = from.saturating_add(self.settings.scaled(UNHEARD));
-        for (_, (queue, _)) in self.unanswered.extract_if(|_, (_, granted)| *granted < process) {
+        for queue in self.leases.take_unanswered(process) {
             self.hosts[queue].pace.hold(until);
         }
     }

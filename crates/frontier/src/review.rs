@@ -6,12 +6,13 @@ use lycosa_url::{FailureKind, Micros};
 
 use hashbrown::HashMap;
 
+use crate::leases::Lease;
 use crate::patience::{Evidence, LastWord};
 use crate::probe::robots_of;
 use crate::queue::{Name, Queue, Robots};
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::{Frontier, Lease, Resolve};
+use crate::{Frontier, Resolve};
 
 /// Failing hosts are looked at so often at most, in microseconds, and so long after for each of them: a look costs about a
 /// tenth of that.
@@ -177,7 +178,7 @@ impl<R: Resolve> Frontier<R> {
         }
         waiting as u64 >= self.counts.tally.count(State::Waiting)
             && self.suspects.is_empty()
-            && self.leases.values().all(is_no_work)
+            && self.leases.iter().all(|(_, lease)| is_no_work(lease))
     }
 
     /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.

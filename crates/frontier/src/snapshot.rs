@@ -203,12 +203,7 @@ impl<R: Resolve> Frontier<R> {
     /// Appends the record of the requests that are out, since what their hosts answer may never be heard; of when this was, and of the
     /// answers that may be taken back.
     fn pack_leases(&self, record: &mut Vec<u8>) {
-        put_number(record, self.leases.len() as u64);
-        for (number, lease) in &self.leases {
-            [*number, lease.queue.into(), lease.granted]
-                .into_iter()
-                .for_each(|part| put_number(record, part));
-        }
+        self.leases.pack(record);
         // Not in the version before.
         put_number(record, self.health.looked);
         let since = self.health.looked.saturating_sub(self.longest_doubt());
@@ -222,11 +217,7 @@ impl<R: Resolve> Frontier<R> {
     /// Reads that record; the queues are there.
     fn unpack_leases(&mut self, mut from: &[u8]) -> Option<()> {
         let from = &mut from;
-        for _ in 0..codec::number(from)? {
-            let (number, queue, granted) = (codec::number(from)?, codec::small(from)?, codec::number(from)?);
-            ((queue as usize) < self.hosts.len()).then_some(())?;
-            self.unanswered.insert(number, (queue, granted));
-        }
+        self.leases.unpack(from, self.hosts.len())?;
         if from.is_empty() {
             return Some(());
         }
@@ -249,7 +240,7 @@ impl<R: Resolve> Frontier<R> {
     /// What is out, or decided but not recorded: it waits again after a restart, before everything else.
     fn unsettled(&self) -> HashMap<QueueId, Vec<Waiting>> {
         let mut first: HashMap<QueueId, Vec<Waiting>> = HashMap::new();
-        for lease in self.leases.values().filter(|lease| lease.waiting.owner.is_none()) {
+        for (_, lease) in self.leases.iter().filter(|(_, lease)| lease.waiting.owner.is_none()) {
             first.entry(lease.queue).or_default().push(lease.waiting.clone());
         }
         for page in self.settled.iter().filter(|page| !page.is_reopened()) {
@@ -282,12 +273,12 @@ impl<R: Resolve> Frontier<R> {
             failed,
             refused_by_sites,
             self.counts.pages,
-            self.counts.late,
+            self.leases.late(),
             refused.known,
             refused.scope,
             refused.depth,
             refused.nofollow,
-            self.next_lease,
+            self.leases.next(),
         ] {
             put_number(record, number);
         }
@@ -305,17 +296,19 @@ impl<R: Resolve> Frontier<R> {
             self.counts.tally.set(state, codec::count(from)?);
         }
         let refused = &mut self.counts.refused;
+        let (mut late, mut next) = (0, 0);
         for place in [
             &mut self.counts.pages,
-            &mut self.counts.late,
+            &mut late,
             &mut refused.known,
             &mut refused.scope,
             &mut refused.depth,
             &mut refused.nofollow,
-            &mut self.next_lease,
+            &mut next,
         ] {
             *place = codec::count(from)?;
         }
+        self.leases.load(late, next);
         let agent = codec::text(from)? == self.settings.robots_agent;
         if !from.is_empty() {
             self.counts.refused.port = codec::count(from)?;

@@ -206,7 +206,7 @@ impl<R: Resolve> Frontier<R> {
     /// Learns from an outcome whether the crawl itself is well, and marks what is its own trouble.
     pub(crate) fn weigh(&mut self, page: &mut Outcome) {
         let request = &page.response.request;
-        let Some(lease) = self.leases.get(&request.lease) else { return };
+        let Some(lease) = self.leases.get(request.lease) else { return };
         let (id, at) = (lease.queue, page.response.finished);
         let address = page.response.address.or(request.route.addresses().first().copied());
         let network = address.map_or(0, network_of);
