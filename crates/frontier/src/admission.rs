@@ -47,13 +47,15 @@ pub struct Admission {
     max_depth: Option<u32>,
     policy: AddressPolicy,
     places: HashSet<Box<str>>,
+    /// Links that [`Admission::allow`] refused, by [`Refusal`].
+    refused: [u64; 4],
 }
 
 impl Admission {
     /// Rules without a place yet: with [`Scope::Host`] and [`Scope::Domain`] nothing is admitted before
     /// [`Admission::include`]. `max_depth`: links from a seed, at most. Of the policy its ports count here.
     pub fn new(scope: Scope, max_depth: Option<u32>, policy: AddressPolicy) -> Self {
-        Admission { scope, max_depth, policy, places: HashSet::new() }
+        Admission { scope, max_depth, policy, places: HashSet::new(), refused: [0; 4] }
     }
 
     /// Takes in the place of a seed.
@@ -73,6 +75,23 @@ impl Admission {
     /// The places.
     pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = &str> {
         self.places.iter().map(AsRef::as_ref)
+    }
+
+    /// Whether the rules allow a link; counts the reason if not.
+    pub(crate) fn allow(&mut self, url: UrlRef<'_>, depth: u32, nofollow: bool) -> bool {
+        let refusal = self.check(url, depth, nofollow).err();
+        refusal.into_iter().for_each(|refusal| self.refused[refusal as usize] += 1);
+        refusal.is_none()
+    }
+
+    /// Links that were refused for a reason.
+    pub(crate) fn refused(&self, refusal: Refusal) -> u64 {
+        self.refused[refusal as usize]
+    }
+
+    /// Sets that count to an earlier process's.
+    pub(crate) fn set_refused(&mut self, refusal: Refusal, count: u64) {
+        self.refused[refusal as usize] = count;
     }
 
     /// Whether a link may be admitted, if it is new.

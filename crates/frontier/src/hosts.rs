@@ -13,12 +13,12 @@ use std::hash::BuildHasher;
 use std::io;
 use std::ops::{Index, IndexMut};
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::{Digest, Micros, UrlRef};
 
 use crate::Settings;
 use crate::backlog::Backlog;
-use crate::intake::Ghost;
+use crate::dedup::{Tombstone, Tombstones};
 use crate::politeness::domains::Domains;
 use crate::queue::Queue;
 use crate::schedule::QueueId;
@@ -160,17 +160,17 @@ impl Hosts {
     pub(crate) fn next_waiting(
         &mut self,
         id: QueueId,
-        ghosts: &mut HashMap<Digest, Ghost>,
+        tombstones: &mut Tombstones,
         now: Micros,
     ) -> io::Result<Option<Waiting>> {
         let queue = &mut self.queues[id as usize];
         while let Some(mut waiting) = queue.pop(&mut self.spill, &mut self.memory, now)? {
-            if ghosts.is_empty() || waiting.owner.is_some() {
+            if tombstones.is_empty() || waiting.owner.is_some() {
                 return Ok(Some(waiting));
             }
-            match ghosts.remove(&waiting.key()) {
-                Some(Ghost::Settled) => {}
-                Some(Ghost::Tried(attempt)) => {
+            match tombstones.remove(&waiting.key()) {
+                Some(Tombstone::Settled) => {}
+                Some(Tombstone::Tried(attempt)) => {
                     waiting.attempt = attempt;
                     return Ok(Some(waiting));
                 }
@@ -185,17 +185,17 @@ impl Hosts {
         &mut self,
         id: QueueId,
         digest: &Digest,
-        ghosts: &mut HashMap<Digest, Ghost>,
+        tombstones: &mut Tombstones,
     ) -> io::Result<Option<Waiting>> {
         let queue = &mut self.queues[id as usize];
         loop {
             let wanted = |waiting: &Waiting| {
                 let found = waiting.key();
-                found == *digest || ghosts.get(&found) == Some(&Ghost::Settled)
+                found == *digest || tombstones.is_settled(&found)
             };
             let popped = queue.backlog.pop_if(&queue.host, &mut self.spill, &mut self.memory, wanted)?;
             let Some(waiting) = popped else { return Ok(None) };
-            ghosts.remove(&waiting.key());
+            tombstones.remove(&waiting.key());
             if waiting.key() == *digest {
                 return Ok(Some(waiting));
             }
@@ -325,7 +325,7 @@ mod tests {
         }
         assert!(!hosts.sync().unwrap().is_empty(), "some are on disk");
         for (id, page) in (0..10).flat_map(|host| pages(host).map(move |page| (host, page))) {
-            let waiting = hosts.next_waiting(id, &mut HashMap::new(), 0).unwrap().unwrap();
+            let waiting = hosts.next_waiting(id, &mut Tombstones::default(), 0).unwrap().unwrap();
             assert_eq!(waiting.url, page);
         }
         assert_eq!((hosts.memory(), hosts.sync().unwrap()), (0, BTreeSet::new()));

@@ -16,6 +16,7 @@ mod backlog;
 mod captive;
 mod codec;
 mod cookies;
+mod dedup;
 mod grant;
 mod health;
 mod hosts;
@@ -53,16 +54,16 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use lycosa_records::{Outcome, Request};
-use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Resolved};
+use lycosa_url::{CrawlUrl, Failure, Micros, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
 pub use ahead::{Ahead, IdleCauses};
 use ahead::{Idle, Wanted};
 use captive::Captive;
 use cookies::Jar;
+use dedup::Dedup;
 pub use health::{Cause, Suspension};
 use hosts::Hosts;
-use intake::Ghost;
 use leases::Leases;
 use outbox::Outbox;
 pub use outbox::Ownership;
@@ -81,7 +82,6 @@ pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use snapshot::SnapshotFiles;
 pub use state::{State, Tally};
-use suspects::Suspects;
 use suspension::Health;
 use waiting::{Candidate, Waiting};
 
@@ -149,8 +149,7 @@ pub struct Counts {
 pub struct Frontier<R> {
     settings: Settings,
     resolver: R,
-    seen: Seen,
-    suspects: Suspects,
+    dedup: Dedup,
     cookies: Jar,
     admission: Admission,
     hosts: Hosts,
@@ -160,10 +159,6 @@ pub struct Frontier<R> {
     blocked: Arc<BlockList>,
     /// What robots.txt files say.
     rules: RulesStore,
-    /// Entries of queues that are out of date, after a restart.
-    ghosts: HashMap<Digest, Ghost>,
-    /// Keys of the links that are being admitted; kept for its memory.
-    keys: Vec<Digest>,
     /// Links that other frontiers own.
     outbox: Outbox,
     /// Names to ask for, and how many are asked for now.
@@ -231,10 +226,7 @@ impl<R: Resolve> Frontier<R> {
             asking: 0,
             idle: Idle::default(),
             resolver,
-            seen,
-            suspects: Suspects::default(),
-            ghosts: HashMap::new(),
-            keys: Vec::new(),
+            dedup: Dedup::new(&settings, seen),
             outbox: Outbox::new(settings.ownership.clone()),
             names_due: BinaryHeap::new(),
             names_ending: BinaryHeap::new(),
@@ -308,7 +300,7 @@ impl<R: Resolve> Frontier<R> {
             return self.settled.is_empty();
         }
         let waiting = self.counts.tally.count(State::Waiting);
-        let nothing_waits = waiting == 0 && self.suspects.is_empty();
+        let nothing_waits = waiting == 0 && !self.dedup.has_suspects();
         self.leases.is_empty() && self.settled.is_empty() && (nothing_waits || self.page_budget() == 0)
     }
 
@@ -329,18 +321,26 @@ impl<R: Resolve> Frontier<R> {
         let wanted = wanted.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
         let review = (self.review_wanted && !self.health.is_suspended()).then_some(self.review_at);
         let times =
-            [start, name, wanted, lease, failing, self.suspects.due_at(), self.health.due_at(), review];
+            [start, name, wanted, lease, failing, self.dedup.due_at(), self.health.due_at(), review];
         times.into_iter().flatten().min()
     }
 
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
         // What is refused for its host is known, so that it is looked at once, and not admitted.
-        let known = self.seen.len().saturating_sub(self.hosts.refused());
+        let known = self.dedup.len().saturating_sub(self.hosts.refused());
         let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.health.looked));
         let idle = self.idle.causes;
         let outbox = self.outbox.len() as u64;
-        let refused = Refused { hosts: self.hosts.refused(), ..self.counts.refused };
+        let refused = |refusal| self.admission.refused(refusal);
+        let refused = Refused {
+            known: self.dedup.known(),
+            scope: refused(Refusal::Scope),
+            depth: refused(Refusal::Depth),
+            nofollow: refused(Refusal::Nofollow),
+            port: refused(Refusal::Port),
+            hosts: self.hosts.refused(),
+        };
         let late = self.leases.late();
         Counts { known, late, hosts: self.hosts.len() as u64, next_turn_us, idle, outbox, refused, ..self.counts }
     }

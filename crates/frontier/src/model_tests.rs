@@ -321,7 +321,7 @@ impl World {
 
     /// The frontier and the model agree, once it is known which links are new.
     fn check(&self) {
-        if !self.frontier.suspects.is_empty() {
+        if self.frontier.dedup.has_suspects() {
             return;
         }
         let counts = self.frontier.counts();

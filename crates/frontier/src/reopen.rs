@@ -9,7 +9,6 @@ use hashbrown::{HashMap, HashSet};
 use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::{Digest, Micros};
 
-use crate::intake::Ghost;
 use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
 use crate::state::State;
@@ -21,7 +20,7 @@ impl<R: Resolve> Frontier<R> {
     /// the page is to be recorded then, before anything is taken.
     pub fn reopen(&mut self, page: &Outcome, now: Micros) -> io::Result<bool> {
         let request = page.request();
-        if !self.seen.contains(&self.key(&Candidate::of(request)))? {
+        if !self.dedup.contains(&Candidate::of(request))? {
             return Ok(false);
         }
         if request.depth == 0 {
@@ -41,7 +40,7 @@ impl<R: Resolve> Frontier<R> {
         self.verify(now)?;
         let mut open: HashMap<&str, HashSet<Digest>> = HashMap::new();
         for request in requests.clone() {
-            if self.seen.contains(&self.key(&Candidate::of(request)))? {
+            if self.dedup.contains(&Candidate::of(request))? {
                 open.entry(request.url.host()).or_default().insert(request.key());
             }
         }
@@ -51,10 +50,10 @@ impl<R: Resolve> Frontier<R> {
         }
         for (host, settled) in &mut open {
             let Some(id) = self.hosts.find(host) else { continue };
-            let ghosts = &self.ghosts;
+            let tombstones = &self.dedup.tombstones;
             self.hosts.each_waiting(id, |waiting| {
                 let key = waiting.key();
-                if ghosts.get(&key) != Some(&Ghost::Settled) {
+                if !tombstones.is_settled(&key) {
                     settled.remove(&key);
                 }
             })?;
@@ -83,8 +82,8 @@ impl<R: Resolve> Frontier<R> {
         self.forgive_host(id);
         // After a restart its entry may stand in its queue still, as one to be passed over.
         let key = request.key();
-        if self.ghosts.get(&key) == Some(&Ghost::Settled) {
-            self.ghosts.remove(&key);
+        if self.dedup.tombstones.is_settled(&key) {
+            self.dedup.tombstones.remove(&key);
         } else {
             self.hosts.push(id, &Candidate::of(request));
         }

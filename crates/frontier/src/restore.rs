@@ -12,7 +12,7 @@ use lycosa_records::{Entry, Outcome, Purpose, Request};
 use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::SOME_PAGE;
-use crate::intake::Ghost;
+use crate::dedup::Tombstone;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::outcome::tries;
 use crate::probe::network_of;
@@ -172,17 +172,17 @@ impl<R: Resolve> Restore<'_, R> {
         let position = self.frontier.replay().position;
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
-        let (digest, key) = (&request.key(), frontier.key(&Candidate::of(request)));
+        let (digest, candidate) = (&request.key(), Candidate::of(request));
         // It was fetched, so that it had been decided by then.
-        if frontier.seen.is_suspected(&key) {
+        if frontier.dedup.is_suspected(&candidate) {
             frontier.verify(0)?;
         }
         let Some(id) = frontier.hosts.find(request.url.host()) else { return Ok(()) };
-        if !frontier.seen.contains(&key)? || frontier.ghosts.get(digest) == Some(&Ghost::Settled) {
+        if !frontier.dedup.contains(&candidate)? || frontier.dedup.tombstones.is_settled(digest) {
             return Ok(());
         }
         frontier.cookies.receive(&page.response);
-        let waiting = frontier.hosts.take_out(id, digest, &mut frontier.ghosts)?;
+        let waiting = frontier.hosts.take_out(id, digest, &mut frontier.dedup.tombstones)?;
         if page.retry {
             let attempt = tries(page);
             match waiting {
@@ -191,13 +191,13 @@ impl<R: Resolve> Restore<'_, R> {
                     frontier.hosts.requeue(id, &waiting);
                 }
                 None => {
-                    frontier.ghosts.insert(*digest, Ghost::Tried(attempt));
+                    frontier.dedup.tombstones.insert(*digest, Tombstone::Tried(attempt));
                 }
             }
             return Ok(());
         }
         if waiting.is_none() {
-            frontier.ghosts.insert(*digest, Ghost::Settled);
+            frontier.dedup.tombstones.insert(*digest, Tombstone::Settled);
         }
         frontier.counts.tally.shift(State::Waiting, State::Leased, 1);
         let queue = &mut frontier.hosts[id];

@@ -177,7 +177,7 @@ impl<R: Resolve> Frontier<R> {
             waiting += others.map(|(_, queue)| queue).filter(lives_there).map(Queue::len).sum::<usize>();
         }
         waiting as u64 >= self.counts.tally.count(State::Waiting)
-            && self.suspects.is_empty()
+            && !self.dedup.has_suspects()
             && self.leases.iter().all(|(_, lease)| is_no_work(lease))
     }
 

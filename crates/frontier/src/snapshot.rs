@@ -5,7 +5,7 @@
 //! no snapshot give an error, never a panic; whoever stores them holds their checksum.
 //!
 //! ```text
-//! records: files · counts · places of the scope · queue … · ghosts · cookies · paces · leases   then the dedup tree
+//! records: files · counts · places of the scope · queue … · tombstones · cookies · paces · leases   then the dedup tree
 //! ```
 
 use std::collections::{BTreeSet, VecDeque};
@@ -13,11 +13,11 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv6Addr};
 
 use hashbrown::HashMap;
-use lycosa_url::{CrawlUrl, Digest, Micros};
+use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::RECENT;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
-use crate::intake::Ghost;
+use crate::dedup::Tombstones;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
 use crate::queue::{Queue, Robots};
@@ -26,7 +26,7 @@ use crate::robots::{Rules, RulesStore};
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Waiting;
-use crate::{Frontier, Resolve, Seen, Settings};
+use crate::{Frontier, Refusal, Resolve, Seen, Settings};
 
 /// The version of this layout, and the oldest that is read as well: in that of 6 URLs have no time at which they are due, in that of 7
 /// no options, and there is no outbox.
@@ -80,7 +80,7 @@ impl<R: Resolve> Frontier<R> {
         let mut record = Vec::new();
         self.verify(0)?;
         let files =
-            SnapshotFiles { queues: self.hosts.sync()?, seen: self.seen.files().into_iter().collect() };
+            SnapshotFiles { queues: self.hosts.sync()?, seen: self.dedup.files() };
         write_record(into, &mut record, |record| files.pack(record))?;
         write_record(into, &mut record, |record| self.pack_counts(record))?;
         write_record(into, &mut record, |record| {
@@ -96,23 +96,11 @@ impl<R: Resolve> Frontier<R> {
             })?;
             packed?;
         }
-        write_record(into, &mut record, |record| {
-            put_number(record, self.ghosts.len() as u64);
-            for (digest, ghost) in &self.ghosts {
-                record.extend_from_slice(digest);
-                put_number(
-                    record,
-                    match ghost {
-                        Ghost::Settled => 0,
-                        Ghost::Tried(attempt) => u64::from(*attempt) + 1,
-                    },
-                );
-            }
-        })?;
+        write_record(into, &mut record, |record| self.dedup.tombstones.pack(record))?;
         write_record(into, &mut record, |record| self.cookies.pack(record))?;
         write_record(into, &mut record, |record| self.pack_paces(record))?;
         write_record(into, &mut record, |record| self.pack_leases(record))?;
-        self.seen.save(into)?;
+        self.dedup.save(into)?;
         Ok(files)
     }
 
@@ -145,21 +133,21 @@ impl<R: Resolve> Frontier<R> {
             return Err(damaged());
         }
         read_record(from, &mut record)?;
-        frontier.ghosts = unpack_ghosts(&record).ok_or_else(damaged)?;
+        frontier.dedup.tombstones = Tombstones::unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.cookies.unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.unpack_paces(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.unpack_leases(&record).ok_or_else(damaged)?;
-        frontier.seen = Seen::load(frontier.settings.seen(), from)?;
+        frontier.dedup.load(&frontier.settings, from)?;
         Ok((frontier, files))
     }
 
     /// Removes the files that neither this frontier nor one of the kept snapshots needs.
     pub fn remove_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<()> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
-        self.seen.remove_files_except(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
+        self.dedup.remove_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
         self.rules.remove_files()?;
         self.hosts.remove_files(&queues)
     }
@@ -265,7 +253,7 @@ impl<R: Resolve> Frontier<R> {
             *ended -= 1;
         }
         let undecided = settled().count() as u64;
-        let refused = &self.counts.refused;
+        let refused = |refusal| self.admission.refused(refusal);
         for number in [
             self.hosts.len() as u64,
             tally.count(State::Waiting) + tally.count(State::Leased) + undecided,
@@ -274,17 +262,17 @@ impl<R: Resolve> Frontier<R> {
             refused_by_sites,
             self.counts.pages,
             self.leases.late(),
-            refused.known,
-            refused.scope,
-            refused.depth,
-            refused.nofollow,
+            self.dedup.known(),
+            refused(Refusal::Scope),
+            refused(Refusal::Depth),
+            refused(Refusal::Nofollow),
             self.leases.next(),
         ] {
             put_number(record, number);
         }
         put_bytes(record, self.settings.robots_agent.as_bytes());
         // Not in the version before.
-        [refused.port, self.hosts.refused()].into_iter().for_each(|number| put_number(record, number));
+        [refused(Refusal::Port), self.hosts.refused()].into_iter().for_each(|number| put_number(record, number));
     }
 
     /// Reads the record of counts; gives the number of queues, and whether the rules of robots.txt files are those for
@@ -295,23 +283,16 @@ impl<R: Resolve> Frontier<R> {
         for state in [State::Waiting, State::Done, State::Failed, State::Refused] {
             self.counts.tally.set(state, codec::count(from)?);
         }
-        let refused = &mut self.counts.refused;
-        let (mut late, mut next) = (0, 0);
-        for place in [
-            &mut self.counts.pages,
-            &mut late,
-            &mut refused.known,
-            &mut refused.scope,
-            &mut refused.depth,
-            &mut refused.nofollow,
-            &mut next,
-        ] {
-            *place = codec::count(from)?;
+        self.counts.pages = codec::count(from)?;
+        let late = codec::count(from)?;
+        self.dedup.set_known(codec::count(from)?);
+        for refusal in [Refusal::Scope, Refusal::Depth, Refusal::Nofollow] {
+            self.admission.set_refused(refusal, codec::count(from)?);
         }
-        self.leases.load(late, next);
+        self.leases.load(late, codec::count(from)?);
         let agent = codec::text(from)? == self.settings.robots_agent;
         if !from.is_empty() {
-            self.counts.refused.port = codec::count(from)?;
+            self.admission.set_refused(Refusal::Port, codec::count(from)?);
             self.hosts.set_refused(codec::count(from)?);
         }
         Some((queues, agent))
@@ -381,20 +362,4 @@ fn unpack_marks(queue: &mut Queue, from: &mut &[u8]) -> Option<()> {
     (queue.mark, queue.rules_mark) = (number()?, number()?);
     queue.has_own_rules = number()? != 0;
     Some(())
-}
-
-/// Reads the record of ghosts.
-fn unpack_ghosts(mut from: &[u8]) -> Option<HashMap<Digest, Ghost>> {
-    let from = &mut from;
-    let mut ghosts = HashMap::new();
-    for _ in 0..codec::number(from)? {
-        let (digest, rest) = from.split_first_chunk::<16>()?;
-        *from = rest;
-        let ghost = match codec::small(from)? {
-            0 => Ghost::Settled,
-            tried => Ghost::Tried(tried - 1),
-        };
-        ghosts.insert(*digest, ghost);
-    }
-    Some(ghosts)
 }
