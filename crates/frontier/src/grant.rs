@@ -8,8 +8,8 @@ use lycosa_url::{Failure, FailureKind, Micros};
 
 use crate::ahead::Cause;
 use crate::leases::Lease;
-use crate::politeness::domains::{DomainId, Room};
-use crate::politeness::pace::Limits;
+use crate::politeness::Start;
+use crate::politeness::domains::DomainId;
 use crate::queue::{Name, Robots};
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
@@ -63,16 +63,13 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn next_request(&mut self, now: Micros) -> io::Result<Option<Request>> {
         while self.page_budget() > 0
             && self.settled.len() < SETTLED_AT_ONCE
-            && now >= self.not_before.max(self.manners.ready_at())
+            && now >= self.politeness.ready_at()
         {
-            let Some((address, queue)) = self.schedule.next(now) else { return Ok(None) };
+            let Some((address, queue)) = self.schedule.next(&self.politeness.addresses, now) else { return Ok(None) };
             self.hosts[queue].placed = false;
             let request = self.grant(queue, address, now)?;
-            if request.is_some() {
-                self.schedule.start(address, now);
-                self.manners.requests.take(1, now);
-            } else {
-                self.schedule.pass(address, now);
+            if request.is_none() {
+                self.schedule.pass(&self.politeness.addresses, address, now);
                 self.unpark(self.hosts[queue].domain, now);
             }
             self.place(queue, now);
@@ -90,16 +87,14 @@ impl<R: Resolve> Frontier<R> {
         address: AddressId,
         now: Micros,
     ) -> io::Result<Option<Request>> {
-        let limits = self.host_limits(id);
         let queue = &mut self.hosts[id];
-        if !queue.pace.may_start(&limits, now) {
-            return Ok(None);
-        }
-        // The name may have run out, or moved to another address, while the queue waited.
+        // The name may have expired, or moved to another address, while the queue waited.
         if !matches!(&queue.name, Name::Known { clock, expires, .. } if *clock == address && *expires > now) {
             return Ok(None);
         }
-        if !self.may_ask(id) {
+        let start = self.politeness.may_start(queue, address, now);
+        if start != Start::Now {
+            self.wait_for(id, start);
             return Ok(None);
         }
         while self.settled.len() < SETTLED_AT_ONCE
@@ -128,35 +123,27 @@ impl<R: Resolve> Frontier<R> {
         Ok(None)
     }
 
-    /// Whether block list and domain let a queue have a request; if not, sees to what becomes of the queue.
-    fn may_ask(&mut self, id: QueueId) -> bool {
+    /// Has a queue wait that may have no request now. Where its own clock or its address decides, its place in the schedule does.
+    fn wait_for(&mut self, id: QueueId, start: Start) {
         let queue = &mut self.hosts[id];
-        let domain = queue.domain;
-        if self.blocked.blocks_host(&queue.host) {
-            self.fail_later(id);
-            return false;
-        }
-        // Blocked since the name was resolved: it is asked for again, and its addresses are vetted again.
-        if let Name::Known { addresses, expires, .. } = &mut queue.name
-            && addresses.iter().any(|address| self.blocked.blocks_address(*address))
-        {
-            *expires = 0;
-            return false;
-        }
-        match self.schedule.domains.room(domain) {
-            Room::Now => return true,
-            Room::Later => {
+        match start {
+            Start::Now | Start::At(_) | Start::AfterAnother => {}
+            Start::AfterDomain => {
                 queue.placed = true;
-                self.schedule.domains.park(domain, id);
+                self.politeness.domains.park(queue.domain, id);
             }
-            Room::Never => self.fail_later(id),
+            Start::AfterName => {
+                if let Name::Known { expires, .. } = &mut queue.name {
+                    *expires = 0;
+                }
+            }
+            Start::Never => self.fail_later(id),
         }
-        false
     }
 
-    /// Lets a queue that waits for room in its domain look again.
+    /// Lets a queue that waits for its domain look again.
     fn unpark(&mut self, domain: DomainId, now: Micros) {
-        if let Some(id) = self.schedule.domains.unpark(domain) {
+        if let Some(id) = self.politeness.domains.unpark(domain) {
             self.hosts[id].placed = false;
             self.place(id, now);
         }
@@ -165,7 +152,7 @@ impl<R: Resolve> Frontier<R> {
     /// Takes over a block list. From the next request on it counts: what waits is refused when its turn comes, what is
     /// out is not cancelled.
     pub fn block(&mut self, list: Arc<BlockList>) {
-        self.blocked = list;
+        self.politeness.block(list);
     }
 
     /// What robots.txt says of a URL at the head of its queue. Fails where its rules cannot be read back.
@@ -203,10 +190,9 @@ impl<R: Resolve> Frontier<R> {
         waiting: Waiting,
         now: Micros,
     ) -> Request {
-        let (limits, purpose) = (self.host_limits(id), waiting.purpose());
+        let purpose = waiting.purpose();
         let queue = &mut self.hosts[id];
-        queue.pace.start(&limits, now);
-        self.schedule.domains.start(queue.domain, purpose == Purpose::Page);
+        self.politeness.start(queue, address, purpose == Purpose::Page, now);
         let (addresses, name_us, name_class) = match &mut queue.name {
             // Only the first request carries the time: the others did not wait for the name.
             Name::Known { addresses, elapsed_us, class, .. } => {
@@ -234,26 +220,9 @@ impl<R: Resolve> Frontier<R> {
             options: waiting.options.clone(),
             ..Request::get(waiting.url.clone())
         };
+        self.schedule.pass(&self.politeness.addresses, address, now);
         (request.lease, request.deadline) = self.leases.grant(id, address, waiting, now);
         request
-    }
-
-    /// What may be done with a host: the settings, and what its robots.txt asks for.
-    pub(crate) fn host_limits(&self, id: QueueId) -> Limits {
-        let limits = self.manners.host;
-        match self.hosts[id].crawl_delay() {
-            None => limits,
-            Some(delay) => {
-                let floor = self.settings.scaled(delay.min(self.settings.max_crawl_delay));
-                Limits { floor: floor.max(limits.floor), ..limits }
-            }
-        }
-    }
-
-    /// No request to this host starts within its interval from then.
-    pub(crate) fn rest(&mut self, id: QueueId, from: Micros) {
-        let limits = self.host_limits(id);
-        self.hosts[id].pace.rest(&limits, from);
     }
 
     /// Lets leases last longer by a time in which nobody came by: a slow consumer, or a slow disk. Outcomes may have waited.
@@ -277,7 +246,7 @@ impl<R: Resolve> Frontier<R> {
         let domain = self.hosts[lease.queue].domain;
         let is_page = lease.waiting.purpose() == Purpose::Page;
         self.health.end_probe(number);
-        self.schedule.domains.end(domain, is_page);
+        self.politeness.domains.end(domain, is_page);
         self.unpark(domain, at);
         Some(lease)
     }
@@ -285,9 +254,8 @@ impl<R: Resolve> Frontier<R> {
     /// Moves the clocks of a lease's host and address, which may be asked again then; the lease itself lasts on. Once for each.
     pub(crate) fn free_lease(&mut self, number: u64, at: Micros) {
         let Some((id, address)) = self.leases.free(number) else { return };
-        let limits = self.host_limits(id);
-        self.hosts[id].pace.end(&limits, at);
-        self.schedule.end(address, at);
+        self.politeness.end(&mut self.hosts[id], address, at);
+        self.schedule.update(&self.politeness.addresses, address);
     }
 
     /// Puts a URL that was on lease at the end of its queue; a robots.txt at its head.

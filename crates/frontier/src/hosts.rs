@@ -23,6 +23,7 @@ use crate::politeness::domains::Domains;
 use crate::queue::Queue;
 use crate::schedule::QueueId;
 use crate::spill::Spill;
+use crate::strategy::Strategy;
 use crate::waiting::{Candidate, Waiting, pack};
 
 /// Bytes of the tails that are written when memory is short: long tails first, and the shortest never, since the system call costs
@@ -160,11 +161,12 @@ impl Hosts {
     pub(crate) fn next_waiting(
         &mut self,
         id: QueueId,
+        strategy: &mut impl Strategy,
         tombstones: &mut Tombstones,
         now: Micros,
     ) -> io::Result<Option<Waiting>> {
         let queue = &mut self.queues[id as usize];
-        while let Some(mut waiting) = queue.pop(&mut self.spill, &mut self.memory, now)? {
+        while let Some(mut waiting) = strategy.next_url(queue, &mut self.spill, &mut self.memory, now)? {
             if tombstones.is_empty() || waiting.owner.is_some() {
                 return Ok(Some(waiting));
             }
@@ -285,6 +287,7 @@ mod tests {
     use lycosa_url::CrawlUrl;
 
     use super::*;
+    use crate::strategy::FairTurns;
 
     fn url(text: &str) -> CrawlUrl {
         CrawlUrl::parse(text).unwrap()
@@ -325,7 +328,7 @@ mod tests {
         }
         assert!(!hosts.sync().unwrap().is_empty(), "some are on disk");
         for (id, page) in (0..10).flat_map(|host| pages(host).map(move |page| (host, page))) {
-            let waiting = hosts.next_waiting(id, &mut Tombstones::default(), 0).unwrap().unwrap();
+            let waiting = hosts.next_waiting(id, &mut FairTurns::default(), &mut Tombstones::default(), 0).unwrap().unwrap();
             assert_eq!(waiting.url, page);
         }
         assert_eq!((hosts.memory(), hosts.sync().unwrap()), (0, BTreeSet::new()));

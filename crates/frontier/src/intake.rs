@@ -96,7 +96,7 @@ impl<R: Resolve> Frontier<R> {
     /// Puts a URL that is new at the end of its host's queue.
     fn enqueue(&mut self, candidate: &Candidate<'_>, now: Micros) {
         if candidate.depth > 0
-            && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.schedule.domains)
+            && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.politeness.domains)
         {
             message.into_iter().for_each(|message| self.health.tell(message));
             return;
@@ -111,7 +111,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Takes out what is next in a queue, due, and not settled yet.
     pub(crate) fn next_waiting(&mut self, id: u32, now: Micros) -> io::Result<Option<Waiting>> {
-        self.hosts.next_waiting(id, &mut self.dedup.tombstones, now)
+        self.hosts.next_waiting(id, &mut self.schedule.strategy, &mut self.dedup.tombstones, now)
     }
 
     /// Keeps memory within its budgets: decides suspected links that hold too much, writes waiting URLs to the disk.

@@ -43,6 +43,7 @@ mod settings;
 mod snapshot;
 mod spill;
 mod state;
+mod strategy;
 mod suspects;
 mod suspension;
 mod waiting;
@@ -68,9 +69,8 @@ use leases::Leases;
 use outbox::Outbox;
 pub use outbox::Ownership;
 use patience::{Evidence, Patience};
-use politeness::Manners;
+use politeness::Politeness;
 pub use politeness::block_list::{BadLine, BlockList};
-use politeness::domains::Domains;
 use queue::Name;
 use restore::Replay;
 pub use restore::Restore;
@@ -154,9 +154,7 @@ pub struct Frontier<R> {
     admission: Admission,
     hosts: Hosts,
     schedule: Schedule,
-    manners: Manners,
-    /// Who is not to be asked.
-    blocked: Arc<BlockList>,
+    politeness: Politeness,
     /// What robots.txt files say.
     rules: RulesStore,
     /// Links that other frontiers own.
@@ -189,8 +187,6 @@ pub struct Frontier<R> {
     /// Queues that may have nothing, and that have more to settle.
     failing: VecDeque<QueueId>,
     leases: Leases,
-    /// Nothing starts before: after a restart, the clocks of addresses are unknown.
-    not_before: Micros,
     settled: Vec<Outcome>,
     counts: Counts,
     answers: Vec<Resolved>,
@@ -209,12 +205,9 @@ impl<R: Resolve> Frontier<R> {
 
     /// A frontier with nothing but a set of known URLs.
     fn with(settings: Settings, resolver: R, seen: Seen) -> Self {
-        let manners = Manners::new(&settings);
-        let domains = Domains::new(manners.domain);
         Frontier {
-            schedule: Schedule::new(manners.address, manners.address_domains, domains),
-            manners,
-            blocked: Arc::default(),
+            schedule: Schedule::default(),
+            politeness: Politeness::new(&settings),
             admission: Admission::new(settings.scope, settings.max_depth, settings.addresses.clone()),
             cookies: Jar::new(settings.cookie_memory),
             hosts: Hosts::new(&settings),
@@ -241,7 +234,6 @@ impl<R: Resolve> Frontier<R> {
             review_wanted: false,
             failing: VecDeque::new(),
             leases: Leases::new(&settings),
-            not_before: 0,
             settled: Vec::new(),
             counts: Counts::default(),
             answers: Vec::new(),
@@ -315,10 +307,10 @@ impl<R: Resolve> Frontier<R> {
         let lease = self.leases.due_at();
         let may_start = self.page_budget() > 0 && !self.health.is_suspended() && !self.captive.is_full();
         let start = self.schedule.due_at().filter(|_| may_start);
-        let start = start.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
+        let start = start.map(|due| due.max(self.politeness.ready_at()));
         let failing = (!self.failing.is_empty()).then_some(0);
         let wanted = self.wanted.due_at().filter(|_| self.asking == 0);
-        let wanted = wanted.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
+        let wanted = wanted.map(|due| due.max(self.politeness.ready_at()));
         let review = (self.review_wanted && !self.health.is_suspended()).then_some(self.review_at);
         let times =
             [start, name, wanted, lease, failing, self.dedup.due_at(), self.health.due_at(), review];
@@ -347,12 +339,11 @@ impl<R: Resolve> Frontier<R> {
 
     /// The queue of a host; an empty one if it had none.
     fn queue_of(&mut self, host: &str) -> QueueId {
-        self.hosts.find_or_insert(host, &mut self.schedule.domains)
+        self.hosts.find_or_insert(host, &mut self.politeness.domains)
     }
 
     /// Brings a queue that has work to where it waits next: its name, or its turn.
     fn place(&mut self, id: QueueId, now: Micros) {
-        let limits = self.host_limits(id);
         let well = self.health.clock(now);
         let queue = &mut self.hosts[id];
         if self.restoring || queue.placed || queue.failing || queue.is_empty() || queue.waits_for_robots() {
@@ -366,16 +357,16 @@ impl<R: Resolve> Frontier<R> {
         match &queue.name {
             Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
-                if queue.pace.has_room(&limits) {
+                if self.politeness.has_capacity(queue) {
                     queue.placed = true;
                     let due = queue.pace.ready_at().max(queue.due_at());
-                    self.schedule.place(*clock, due, id, queue.domain);
+                    self.schedule.enqueue(&self.politeness.addresses, *clock, due, (id, queue.domain));
                 }
                 self.refresh_if_due(id, now);
             }
             Name::Failed { expires, .. } if *expires > now => self.fail_later(id),
             // Who is not to be asked for anything is not asked for by name either.
-            _ if self.blocked.blocks_host(&queue.host) => self.fail_later(id),
+            _ if self.politeness.blocks_host(&queue.host) => self.fail_later(id),
             _ => {
                 let is_asked = queue.name.is_being_refreshed();
                 queue.name = Name::Asked { idled: self.idle.total };

@@ -9,7 +9,6 @@ use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::grant::SETTLED_AT_ONCE;
 use crate::patience::Evidence;
-use crate::politeness::domains::Room;
 use crate::probe::is_denial;
 use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
@@ -46,7 +45,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Takes in the answer for a queue's name. `idled`: how long slots had been idle when it was wanted.
     fn name_answered(&mut self, id: QueueId, answer: Resolved, idled: Micros, now: Micros) {
-        let addresses = answer.result.and_then(|addresses| self.vet(addresses));
+        let addresses = answer.result.and_then(|addresses| self.politeness.vet(addresses));
         let queue = &mut self.hosts[id];
         match addresses {
             Ok((addresses, first)) => {
@@ -119,7 +118,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Takes in the answer for a name that is known still; one that tells nothing new leaves it as it is.
     fn name_refreshed(&mut self, id: QueueId, answer: Resolved, now: Micros) {
-        match answer.result.and_then(|addresses| self.vet(addresses)) {
+        match answer.result.and_then(|addresses| self.politeness.vet(addresses)) {
             // Nobody waited for it.
             Ok((addresses, first)) => {
                 self.learn_name(id, addresses, first, answer.class, (answer.expires, 0, now), now);
@@ -144,11 +143,13 @@ impl<R: Resolve> Frontier<R> {
         now: Micros,
     ) {
         let queue = &mut self.hosts[id];
-        let clock = self.schedule.address(first);
+        let clock = self.politeness.addresses.id(first);
         if let Some(before) = queue.lives_at.replace(clock).filter(|before| *before != clock) {
-            self.schedule.move_out(before, queue.domain, now);
+            self.politeness.addresses.remove_domain(before, queue.domain, now);
         }
-        self.schedule.settle_in(clock, queue.domain);
+        if self.politeness.addresses.add_domain(clock, queue.domain) {
+            self.schedule.update(&self.politeness.addresses, clock);
+        }
         // An answer is good for at least the request that waits for it.
         let expires = expires.max(now.saturating_add(1));
         let refresh_at = expires - (expires - now) / AHEAD;
@@ -220,26 +221,6 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// The addresses that may be spoken to, and the first of them.
-    fn vet(&self, mut addresses: Vec<IpAddr>) -> Result<(Vec<IpAddr>, IpAddr), Failure> {
-        let refused = addresses.first().copied();
-        addresses.retain(|address| self.settings.addresses.permits(*address));
-        if let Some(blocked) = addresses.first().copied() {
-            addresses.retain(|address| !self.blocked.blocks_address(*address));
-            if addresses.is_empty() {
-                return Err(Failure::new(FailureKind::Blocked, format!("the block list names {blocked}")));
-            }
-        }
-        match (addresses.first().copied(), refused) {
-            (Some(first), _) => Ok((addresses, first)),
-            (None, Some(refused)) => Err(Failure::new(
-                FailureKind::AddressRefused,
-                format!("{refused} is not a public address and allow_addresses does not name it"),
-            )),
-            (None, None) => Err(Failure::new(FailureKind::NameNoData, "no address")),
-        }
-    }
-
     /// Asks again for names whose pause is over, which count as asked until then, and for those that are about to run out.
     pub(crate) fn ask_names_again(&mut self, now: Micros) {
         if self.health.names.suspended().is_some() {
@@ -275,13 +256,8 @@ impl<R: Resolve> Frontier<R> {
     /// Why everything in a queue is settled without a fetch, if it is.
     fn queue_failure(&self, id: QueueId, now: Micros) -> Option<Failure> {
         let queue = &self.hosts[id];
-        if self.blocked.blocks_host(&queue.host) {
-            return Some(Failure::new(FailureKind::Blocked, "the block list names its host or domain"));
-        }
-        if self.schedule.domains.room(queue.domain) == Room::Never {
-            let pages = self.settings.domain_pages.unwrap_or_default();
-            let detail = format!("its registered domain has had its {pages} pages");
-            return Some(Failure::new(FailureKind::DomainBudget, detail));
+        if let Some(refusal) = self.politeness.refusal(queue) {
+            return Some(refusal);
         }
         if let Name::Failed { failure, expires } = &queue.name
             && *expires > now

@@ -188,9 +188,9 @@ impl<R: Resolve> Frontier<R> {
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
             let queue = lease.queue;
             // Where the first address did not answer, another one was asked: its pace counts from here on.
-            let asked = page.response.address.map_or(lease.address, |address| self.schedule.address(address));
+            let asked = page.response.address.map_or(lease.address, |address| self.politeness.addresses.id(address));
             if asked != lease.address {
-                self.schedule.rest(asked, page.response.finished);
+                self.politeness.addresses.rest(asked, page.response.finished);
             }
             self.learn(queue, asked, page);
             if let Err(failure) = &page.response.result {
@@ -267,7 +267,7 @@ impl<R: Resolve> Frontier<R> {
             return self.admit(&candidate, now).map(drop);
         }
         self.counts.pages += 1;
-        self.schedule.domains.count_page(self.hosts[id].domain);
+        self.politeness.domains.count_page(self.hosts[id].domain);
         self.learn_canonical(page);
         self.allowed_links(page, links);
         Ok(())
@@ -282,9 +282,8 @@ impl<R: Resolve> Frontier<R> {
         self.learn_address(address, page);
         let failed = self.learn_trouble(id, page);
         if let Some(sign) = self.sign_of(page) {
-            let limits = self.host_limits(id);
-            self.hosts[id].pace.observe(&limits, sign, at);
-            self.schedule.observe(address, id, sign, at);
+            self.politeness.observe((id, &mut self.hosts[id]), address, sign, at);
+            self.schedule.update(&self.politeness.addresses, address);
         }
         let wished = wished_pause(page).unwrap_or_default().min(self.settings.max_retry_after);
         let pause = failed.max(self.settings.scaled(wished));
@@ -292,7 +291,7 @@ impl<R: Resolve> Frontier<R> {
             self.hosts[id].pace.hold(at.saturating_add(pause));
         }
         if let Ok(received) = &page.response.result {
-            self.manners.bytes.take(received.bytes(), at);
+            self.politeness.received(received.bytes(), at);
         }
     }
 
@@ -360,15 +359,15 @@ impl<R: Resolve> Frontier<R> {
     /// Learns from an outcome that ends no lease of this process.
     pub(crate) fn learn_late(&mut self, page: &Outcome) {
         let (id, at) = (self.hosts.find(page.response.request.url.host()), page.response.finished);
-        let address = page.response.address.map(|address| self.schedule.address(address));
+        let address = page.response.address.map(|address| self.politeness.addresses.id(address));
         if let (Some(id), Some(address)) = (id, address) {
             self.learn(id, address, page);
         }
         if let Some(id) = id {
-            self.rest(id, at);
+            self.politeness.rest_host(&mut self.hosts[id], at);
         }
         if let Some(address) = address {
-            self.schedule.rest(address, at);
+            self.politeness.addresses.rest(address, at);
         }
     }
 
@@ -401,7 +400,7 @@ impl<R: Resolve> Frontier<R> {
         let is_empty = received.status >= 400 || rules_of(page).is_empty();
         mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
         // The delay that it asks for holds from the request that brought it.
-        self.rest(owner.queue, page.response.finished);
+        self.politeness.rest_host(&mut self.hosts[owner.queue], page.response.finished);
         self.place(owner.queue, now);
     }
 

@@ -200,7 +200,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Whether the crawl is of more than one domain: nobody else can confirm what a single one answers.
     fn has_others(&self) -> bool {
-        self.schedule.domains.len() > 1
+        self.politeness.domains.len() > 1
     }
 
     /// Lets what was recorded wait again.

@@ -8,7 +8,8 @@ use std::net::IpAddr;
 use lycosa_records::Request;
 use lycosa_url::{CrawlUrl, FailureKind, Micros, Resolved};
 
-use crate::politeness::domains::{DomainId, Room};
+use crate::politeness::Start;
+use crate::politeness::domains::DomainId;
 use crate::queue::{Name, Robots};
 use crate::schedule::QueueId;
 use crate::suspension::{WELL, Well};
@@ -57,31 +58,25 @@ impl<R: Resolve> Frontier<R> {
     /// A request to a host whatever its turn, if its paces allow one: what waits for it, or its robots.txt. `is_first`: of its round.
     fn probe_host(&mut self, well: &Well, is_first: bool, now: Micros) -> io::Result<Option<Request>> {
         let id = well.queue;
-        let limits = self.host_limits(id);
         let queue = &self.hosts[id];
         let Name::Known { clock, .. } = &queue.name else { return Ok(None) };
         let address = *clock;
-        if !queue.pace.may_start(&limits, now)
-            || !self.schedule.may_start(address, now)
-            || now < self.manners.ready_at()
-            || self.blocked.blocks_host(&queue.host)
-        {
+        let start = self.politeness.may_start(queue, address, now);
+        // A robots.txt may be asked for beyond the domain's budget.
+        let may_ask = matches!(start, Start::Now | Start::AfterDomain | Start::Never);
+        if !may_ask || self.politeness.blocks_host(&queue.host) {
             return Ok(None);
         }
         // Where all give the same answer, a page is no test: a robots.txt is. Of a portal that was found not every host can tell
         // by its robots.txt that it is gone.
         let is_test = !(self.captive.is_suspicious() || self.captive.is_captive() && is_first);
         let has_turn = is_test && queue.due_at() <= now && !queue.is_empty();
-        let has_room = self.page_budget() > 0 && self.schedule.domains.room(queue.domain) == Room::Now;
+        let has_room = self.page_budget() > 0 && start == Start::Now;
         let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
         if request.is_none()
             && let Some(robots) = robots_of(id, &well.origin)
         {
             request = Some(self.lease(id, address, robots, now));
-        }
-        if request.is_some() {
-            self.schedule.start(address, now);
-            self.manners.requests.take(1, now);
         }
         Ok(request)
     }
@@ -143,7 +138,7 @@ impl<R: Resolve> Frontier<R> {
         let queue = &self.hosts[id];
         let (domain, known) = (queue.domain, queue.lives_at.is_some() || queue.answered);
         let asked = self.health.asked.iter().position(|asked| *asked == id);
-        let is_permitted = |address: &IpAddr| self.settings.addresses.permits(*address);
+        let is_permitted = |address: &IpAddr| self.politeness.permits(*address);
         let failure = match &answer.result {
             Err(failure) => Some(failure.kind),
             Ok(addresses) if addresses.iter().any(is_permitted) => None,

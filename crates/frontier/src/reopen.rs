@@ -74,8 +74,8 @@ impl<R: Resolve> Frontier<R> {
         };
         if from == State::Done && page.redirect.is_none() {
             self.counts.pages = self.counts.pages.saturating_sub(1);
-            let domain = self.schedule.domains.of(request.url.host());
-            self.schedule.domains.uncount_page(domain);
+            let domain = self.politeness.domains.of(request.url.host());
+            self.politeness.domains.uncount_page(domain);
         }
         self.counts.tally.shift(from, State::Waiting, 1);
         let id = self.queue_of(request.url.host());

@@ -156,13 +156,10 @@ impl<R: Resolve> Restore<'_, R> {
         let frontier = this.frontier;
         (frontier.restoring, frontier.replay) = (false, None);
         frontier.leave_alone(Micros::MAX, now);
-        let pause = frontier.settings.scaled(frontier.settings.address_interval);
-        frontier.not_before = now.saturating_add(pause);
-        frontier.schedule.rest_all(now);
-        frontier.manners.hold(now);
+        frontier.politeness.restart(now);
         frontier.remember_well();
         for id in 0..frontier.hosts.len() as QueueId {
-            frontier.rest(id, now);
+            frontier.politeness.rest_host(&mut frontier.hosts[id], now);
             frontier.place(id, now);
         }
     }

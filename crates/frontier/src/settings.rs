@@ -160,9 +160,7 @@ impl Settings {
 
     /// A duration of the job's own time on the machine's clock.
     pub(crate) fn scaled(&self, duration: Duration) -> Micros {
-        let micros = duration.as_secs_f64() * 1e6 / self.speed;
-        // `as` saturates; a year keeps sums far from overflow.
-        (micros as Micros).min(365 * 24 * 3600 * 1_000_000)
+        scaled(duration, self.speed)
     }
 
     /// Rules that a robots.txt has just given.
@@ -180,4 +178,11 @@ impl Settings {
     pub(crate) fn backoff(&self, attempt: u32) -> Micros {
         self.scaled(self.retry_delay.saturating_mul(1 << attempt.min(10)))
     }
+}
+
+/// A duration of a job's own time on the machine's clock.
+pub(crate) fn scaled(duration: Duration, speed: f64) -> Micros {
+    let micros = duration.as_secs_f64() * 1e6 / speed;
+    // `as` saturates; a year keeps sums far from overflow.
+    (micros as Micros).min(365 * 24 * 3600 * 1_000_000)
 }

@@ -10,7 +10,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv6Addr};
 
 use hashbrown::HashMap;
 use lycosa_url::{CrawlUrl, Micros};
@@ -98,7 +97,7 @@ impl<R: Resolve> Frontier<R> {
         }
         write_record(into, &mut record, |record| self.dedup.tombstones.pack(record))?;
         write_record(into, &mut record, |record| self.cookies.pack(record))?;
-        write_record(into, &mut record, |record| self.pack_paces(record))?;
+        write_record(into, &mut record, |record| self.politeness.pack(record))?;
         write_record(into, &mut record, |record| self.pack_leases(record))?;
         self.dedup.save(into)?;
         Ok(files)
@@ -126,7 +125,7 @@ impl<R: Resolve> Frontier<R> {
             if frontier.hosts.find(&queue.host).is_some() {
                 return Err(damaged()); // only one of two would ever be asked
             }
-            frontier.hosts.insert(queue, &mut frontier.schedule.domains);
+            frontier.hosts.insert(queue, &mut frontier.politeness.domains);
         }
         // A crawl would wait for ever for what is in no queue. Queues may hold more: entries that are out of date.
         if frontier.counts.tally.count(State::Waiting) > queued {
@@ -137,7 +136,7 @@ impl<R: Resolve> Frontier<R> {
         read_record(from, &mut record)?;
         frontier.cookies.unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
-        frontier.unpack_paces(&record).ok_or_else(damaged)?;
+        frontier.politeness.unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.unpack_leases(&record).ok_or_else(damaged)?;
         frontier.dedup.load(&frontier.settings, from)?;
@@ -150,42 +149,6 @@ impl<R: Resolve> Frontier<R> {
         self.dedup.remove_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
         self.rules.remove_files()?;
         self.hosts.remove_files(&queues)
-    }
-
-    /// Appends the record of the politeness that stands with no queue: caps, addresses, pages by domain.
-    fn pack_paces(&self, record: &mut Vec<u8>) {
-        let caps = [&self.manners.requests, &self.manners.bytes];
-        caps.into_iter().for_each(|cap| put_number(record, cap.ready_at()));
-        let paces: Vec<_> = self.schedule.paces().collect();
-        put_number(record, paces.len() as u64);
-        for (address, pace) in paces {
-            let address = match address {
-                IpAddr::V4(v4) => v4.to_ipv6_mapped(),
-                IpAddr::V6(v6) => v6,
-            };
-            record.extend_from_slice(&address.octets());
-            pace.pack(record);
-        }
-        let pages = self.schedule.domains.pages();
-        put_number(record, pages.len() as u64);
-        pages.for_each(|pages| put_number(record, pages));
-    }
-
-    /// Reads that record; the queues are there.
-    fn unpack_paces(&mut self, mut from: &[u8]) -> Option<()> {
-        let from = &mut from;
-        self.manners.requests.hold(codec::number(from)?);
-        self.manners.bytes.hold(codec::number(from)?);
-        for _ in 0..codec::number(from)? {
-            let (octets, rest) = from.split_first_chunk::<16>()?;
-            *from = rest;
-            self.schedule.set_pace(IpAddr::V6(Ipv6Addr::from(*octets)), Pace::unpack(from)?);
-        }
-        for id in 0..codec::number(from)? {
-            let pages = codec::count(from)?;
-            self.schedule.domains.set_pages(usize::try_from(id).ok()?, pages).then_some(())?;
-        }
-        Some(())
     }
 
     /// Appends the record of the requests that are out, since what their hosts answer may never be heard; of when this was, and of the

@@ -242,7 +242,7 @@ impl<R: Resolve> Frontier<R> {
         if self.health.names.wants_round(now) {
             self.probe_names(now);
         }
-        let (known, domains) = (self.health.well.len(), self.schedule.domains.len());
+        let (known, domains) = (self.health.well.len(), self.politeness.domains.len());
         for channel in [Channel::Names, Channel::Connections] {
             let path = match channel {
                 Channel::Names => &mut self.health.names,
@@ -319,7 +319,7 @@ impl<R: Resolve> Frontier<R> {
             queue.pace.forgive(since);
             self.place(id, now);
         }
-        self.schedule.forgive(since);
+        self.politeness.addresses.forgive(since);
     }
 }
 

@@ -1,9 +1,6 @@
-//! Registered domains: their budgets, and their turns when more could start than there are slots.
+//! Registered domains and their budgets.
 //!
-//! Guarantees:
-//! 1. However many hosts a domain has, another domain's request waits for at most one request of each domain that was
-//!    ready before it (start-time fair queueing, Goyal, Vin and Cheng 1996).
-//! 2. No more pages of a domain are recorded or out than its budget, and no more requests are out than it may have.
+//! Guarantee: no more pages of a domain are recorded or out than its budget, and no more requests are out than it may have.
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::hash::BuildHasher;
@@ -14,9 +11,6 @@ use crate::schedule::QueueId;
 
 /// Number of a registered domain, in the order of its first host.
 pub(crate) type DomainId = u32;
-
-/// A place in the order of turns.
-pub(crate) type Tag = u64;
 
 /// What a domain may have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,8 +35,6 @@ pub(crate) enum Room {
 /// One registered domain.
 #[derive(Clone, Debug, Default)]
 struct Domain {
-    /// The tag of its next turn, if that is not over.
-    next: Tag,
     /// Pages recorded.
     pages: u64,
     /// Hosts with a queue.
@@ -63,8 +55,6 @@ pub(crate) struct Domains {
     /// By the hash of the name: names would take more memory, and two of them that collide share turns and budget.
     by_name: HashMap<u64, DomainId>,
     hasher: DefaultHashBuilder,
-    /// The tag that was served last.
-    clock: Tag,
 }
 
 impl Domains {
@@ -96,19 +86,6 @@ impl Domains {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
-    }
-
-    /// A turn for a request that is ready.
-    pub(crate) fn turn(&mut self, id: DomainId) -> Tag {
-        let domain = &mut self.all[id as usize];
-        let tag = domain.next.max(self.clock);
-        domain.next = tag + 1;
-        tag
-    }
-
-    /// A turn has come.
-    pub(crate) fn serve(&mut self, tag: Tag) {
-        self.clock = self.clock.max(tag);
     }
 
     /// Whether a domain may start a page, or a robots.txt.
@@ -189,17 +166,6 @@ mod tests {
         let one = domains.of("news.foo.co.uk");
         assert_eq!(domains.of("foo.co.uk"), one);
         assert_ne!(domains.of("bar.co.uk"), one);
-    }
-
-    #[test]
-    fn who_comes_late_waits_for_one_of_each_and_not_for_all() {
-        let mut domains = Domains::default();
-        let (large, small) = (domains.of("large.example"), domains.of("small.test"));
-        let tags: Vec<Tag> = (0..10_000).map(|_| domains.turn(large)).collect();
-        domains.serve(tags[3_000]);
-        let turn = domains.turn(small);
-        assert!(turn <= tags[3_001], "the next but one");
-        assert!(domains.turn(small) > turn, "and only one of its own");
     }
 
     #[test]

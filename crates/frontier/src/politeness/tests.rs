@@ -107,13 +107,13 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
             log.extend(answers);
             now = first.due_at().unwrap();
         }
-        let interval = |frontier: &Frontier<_>| frontier.hosts[0].pace.interval(&frontier.host_limits(0));
+        let interval = |frontier: &Frontier<_>| frontier.hosts[0].pace.interval(&frontier.politeness.host_limits(&frontier.hosts[0]));
         let (_, names) = frontier(settings());
         let mut second = if with_snapshot {
             let mut bytes = Vec::new();
             first.save(&mut bytes).unwrap();
             let loaded = Frontier::load(settings(), names, &mut &bytes[..]).unwrap().0;
-            assert_eq!(loaded.schedule.paces().count(), 1);
+            assert_eq!(loaded.politeness.addresses.paces().count(), 1);
             loaded
         } else {
             Frontier::new(settings(), names).unwrap()
@@ -126,8 +126,8 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
         restore.finish(log[3].response.finished + SECOND);
         assert_eq!(interval(&second), interval(&first));
         assert_eq!(interval(&second), 16 * SECOND);
-        let paces: Vec<_> = second.schedule.paces().map(|(address, _)| address).collect();
-        assert_eq!(paces, first.schedule.paces().map(|(address, _)| address).collect::<Vec<_>>());
+        let paces: Vec<_> = second.politeness.addresses.paces().map(|(address, _)| address).collect();
+        assert_eq!(paces, first.politeness.addresses.paces().map(|(address, _)| address).collect::<Vec<_>>());
         let ready = second.hosts[0].pace.ready_at();
         assert_eq!(ready, log[3].response.finished + 300 * SECOND, "the pause goes on");
     }
