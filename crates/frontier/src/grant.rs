@@ -10,7 +10,8 @@ use crate::ahead::Cause;
 use crate::leases::Lease;
 use crate::politeness::Start;
 use crate::politeness::domains::DomainId;
-use crate::queue::{Name, Robots};
+use crate::names::Name;
+use crate::queue::Robots;
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
@@ -23,14 +24,16 @@ impl<R: Resolve> Frontier<R> {
     /// Gives at most `max` requests that may start now, each on lease. Fails when waiting URLs that are on disk
     /// cannot be read back.
     pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
-        self.idle.pass(now);
+        self.names.pass(now);
         self.health.looked = now;
         self.receive_names(now);
         self.recall_leases(now);
         self.look_at_trouble(now);
         self.review(now);
         self.ask_names(0, now);
-        self.ask_names_again(now);
+        if self.health.names.suspended().is_none() {
+            self.names.ask_again(&mut self.hosts, now);
+        }
         self.fail_some(now)?;
         self.verify_if_due(now)?;
         let mut requests = Vec::new();
@@ -44,15 +47,14 @@ impl<R: Resolve> Frontier<R> {
             is_dry = request.is_none();
             requests.extend(request);
         }
-        self.idle.is_running = is_dry;
-        let is_waiting = self.asking > 0 || self.counts.unresolved > 0;
-        self.idle.cause = match (self.health.is_suspended(), is_dry) {
+        let cause = match (self.health.is_suspended(), is_dry) {
             (true, _) => Some(Cause::Suspended),
             (false, false) => None,
             (false, true) if self.schedule.waiting() > 0 => Some(Cause::Politeness),
-            (false, true) if is_waiting => Some(Cause::Names),
+            (false, true) if self.names.is_waiting() => Some(Cause::Names),
             (false, true) => Some(Cause::Nothing),
         };
+        self.names.set_idle(is_dry, cause);
         if is_dry {
             self.ask_names(max - requests.len(), now);
         }
@@ -87,7 +89,7 @@ impl<R: Resolve> Frontier<R> {
         address: AddressId,
         now: Micros,
     ) -> io::Result<Option<Request>> {
-        let queue = &mut self.hosts[id];
+        let queue = &self.hosts[id];
         // The name may have expired, or moved to another address, while the queue waited.
         if !matches!(&queue.name, Name::Known { clock, expires, .. } if *clock == address && *expires > now) {
             return Ok(None);

@@ -26,10 +26,10 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn admit_links(&mut self, links: &[AllowedLink<'_>], now: Micros) -> io::Result<()> {
         let answers = self.dedup.add_links(links, now);
         for (link, _) in links.iter().zip(answers).filter(|(_, answer)| *answer == Answer::New) {
-            self.wanted.begin_links(link.page);
+            self.names.begin_links(link.page);
             self.enqueue(&Candidate::link(link.url, link.depth), now);
         }
-        self.wanted.end_links();
+        self.names.end_links();
         self.ask_names(0, now);
         self.relieve(now)
     }
@@ -54,11 +54,11 @@ impl<R: Resolve> Frontier<R> {
         }
         let mut verified = self.dedup.verify()?;
         // Which page each was on is not known any more: they count as links of the last one.
-        self.wanted.begin_links(self.counts.pages);
+        self.names.begin_links(self.counts.pages);
         while let Some(waiting) = self.dedup.next_new(&mut verified) {
             self.enqueue(&waiting.candidate(), now);
         }
-        self.wanted.end_links();
+        self.names.end_links();
         self.ask_names(0, now);
         Ok(())
     }

@@ -12,11 +12,13 @@
 mod admission;
 mod ahead;
 mod alike;
+mod answers;
 mod backlog;
 mod captive;
 mod codec;
 mod cookies;
 mod dedup;
+mod failing;
 mod grant;
 mod health;
 mod hosts;
@@ -48,30 +50,28 @@ mod suspects;
 mod suspension;
 mod waiting;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use lycosa_records::{Outcome, Request};
-use lycosa_url::{CrawlUrl, Failure, Micros, Resolved};
+use lycosa_url::{CrawlUrl, Micros, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
 pub use ahead::{Ahead, IdleCauses};
-use ahead::{Idle, Wanted};
 use captive::Captive;
 use cookies::Jar;
 use dedup::Dedup;
 pub use health::{Cause, Suspension};
 use hosts::Hosts;
 use leases::Leases;
+use names::{Name, Names};
 use outbox::Outbox;
 pub use outbox::Ownership;
 use patience::{Evidence, Patience};
 use politeness::Politeness;
 pub use politeness::block_list::{BadLine, BlockList};
-use queue::Name;
 use restore::Replay;
 pub use restore::Restore;
 pub use review::Failing;
@@ -83,7 +83,7 @@ pub use settings::Settings;
 pub use snapshot::SnapshotFiles;
 pub use state::{State, Tally};
 use suspension::Health;
-use waiting::{Candidate, Waiting};
+use waiting::Candidate;
 
 /// Of the memory of what waits, the part that rules of robots.txt files have beside it: an eighth.
 const RULES: usize = 8;
@@ -148,7 +148,6 @@ pub struct Counts {
 /// The frontier of one crawl.
 pub struct Frontier<R> {
     settings: Settings,
-    resolver: R,
     dedup: Dedup,
     cookies: Jar,
     admission: Admission,
@@ -159,14 +158,7 @@ pub struct Frontier<R> {
     rules: RulesStore,
     /// Links that other frontiers own.
     outbox: Outbox,
-    /// Names to ask for, and how many are asked for now.
-    wanted: Wanted,
-    asking: usize,
-    idle: Idle,
-    /// Names to ask for again, by time.
-    names_due: BinaryHeap<Reverse<(Micros, QueueId)>>,
-    /// Names that are known, by the time at which they are asked for anew.
-    names_ending: BinaryHeap<Reverse<(Micros, QueueId)>>,
+    names: Names<R>,
     /// Whether the crawl itself is well.
     health: Health,
     /// Whether everybody gives the same answer.
@@ -189,7 +181,6 @@ pub struct Frontier<R> {
     leases: Leases,
     settled: Vec<Outcome>,
     counts: Counts,
-    answers: Vec<Resolved>,
     /// What the log tells is being done again: no queue goes anywhere.
     restoring: bool,
     /// How far, meanwhile.
@@ -215,14 +206,9 @@ impl<R: Resolve> Frontier<R> {
                 settings.queue_memory / RULES,
                 settings.queue_directory.as_ref().map(|directory| directory.join("robots")),
             ),
-            wanted: Wanted::new(settings.ahead),
-            asking: 0,
-            idle: Idle::default(),
-            resolver,
+            names: Names::new(&settings, resolver),
             dedup: Dedup::new(&settings, seen),
             outbox: Outbox::new(settings.ownership.clone()),
-            names_due: BinaryHeap::new(),
-            names_ending: BinaryHeap::new(),
             health: Health::new(&settings),
             captive: Captive::default(),
             patience: Patience::new(&settings),
@@ -236,7 +222,6 @@ impl<R: Resolve> Frontier<R> {
             leases: Leases::new(&settings),
             settled: Vec::new(),
             counts: Counts::default(),
-            answers: Vec::new(),
             restoring: false,
             replay: None,
             settings,
@@ -299,18 +284,13 @@ impl<R: Resolve> Frontier<R> {
     /// When [`Frontier::take`] has something to give or do, at the earliest; nothing while only outcomes
     /// or answers can change that.
     pub fn due_at(&self) -> Option<Micros> {
-        let name = self
-            .names_due
-            .peek()
-            .map(|Reverse((due, _))| *due)
-            .filter(|_| self.health.names.suspended().is_none());
+        let name = self.names.retry_at().filter(|_| self.health.names.suspended().is_none());
         let lease = self.leases.due_at();
         let may_start = self.page_budget() > 0 && !self.health.is_suspended() && !self.captive.is_full();
         let start = self.schedule.due_at().filter(|_| may_start);
         let start = start.map(|due| due.max(self.politeness.ready_at()));
         let failing = (!self.failing.is_empty()).then_some(0);
-        let wanted = self.wanted.due_at().filter(|_| self.asking == 0);
-        let wanted = wanted.map(|due| due.max(self.politeness.ready_at()));
+        let wanted = self.names.wanted_at().map(|due| due.max(self.politeness.ready_at()));
         let review = (self.review_wanted && !self.health.is_suspended()).then_some(self.review_at);
         let times =
             [start, name, wanted, lease, failing, self.dedup.due_at(), self.health.due_at(), review];
@@ -322,7 +302,6 @@ impl<R: Resolve> Frontier<R> {
         // What is refused for its host is known, so that it is looked at once, and not admitted.
         let known = self.dedup.len().saturating_sub(self.hosts.refused());
         let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.health.looked));
-        let idle = self.idle.causes;
         let outbox = self.outbox.len() as u64;
         let refused = |refusal| self.admission.refused(refusal);
         let refused = Refused {
@@ -334,7 +313,19 @@ impl<R: Resolve> Frontier<R> {
             hosts: self.hosts.refused(),
         };
         let late = self.leases.late();
-        Counts { known, late, hosts: self.hosts.len() as u64, next_turn_us, idle, outbox, refused, ..self.counts }
+        Counts {
+            tally: self.counts.tally,
+            known,
+            hosts: self.hosts.len() as u64,
+            unresolved: self.names.unresolved(),
+            outbox,
+            idle_for_names_us: self.names.waited_us(),
+            pages: self.counts.pages,
+            refused,
+            late,
+            idle: self.names.idle_causes(),
+            next_turn_us,
+        }
     }
 
     /// The queue of a host; an empty one if it had none.
@@ -362,17 +353,13 @@ impl<R: Resolve> Frontier<R> {
                     let due = queue.pace.ready_at().max(queue.due_at());
                     self.schedule.enqueue(&self.politeness.addresses, *clock, due, (id, queue.domain));
                 }
-                self.refresh_if_due(id, now);
+                self.names.refresh_if_due(&mut self.hosts, id, now);
             }
             Name::Failed { expires, .. } if *expires > now => self.fail_later(id),
             // Who is not to be asked for anything is not asked for by name either.
             _ if self.politeness.blocks_host(&queue.host) => self.fail_later(id),
             _ => {
-                let is_asked = queue.name.is_being_refreshed();
-                queue.name = Name::Asked { idled: self.idle.total };
-                self.counts.unresolved += 1;
-                if !is_asked {
-                    self.wanted.push(id, queue.pace.ready_at());
+                if self.names.want(id, queue) {
                     self.ask_names(0, now);
                 }
             }
@@ -383,15 +370,6 @@ impl<R: Resolve> Frontier<R> {
     fn page_budget(&self) -> u64 {
         let used = self.counts.pages + self.leases.pages();
         self.settings.max_pages.map_or(u64::MAX, |max| max.saturating_sub(used))
-    }
-
-    /// Settles a URL without a fetch.
-    fn settle(&mut self, waiting: Waiting, failure: Failure, now: Micros) {
-        self.counts.tally.shift(State::Waiting, State::settled(&failure), 1);
-        let Waiting { url, depth, attempt, chain, options, .. } = waiting;
-        let mut page = Outcome::settled(url, depth, chain, now, failure).with_options(options);
-        page.response.request.attempt = attempt;
-        self.settled.push(page);
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lycosa_records::{Links, Outcome, Purpose, Received, Request, Response, Times};
-use lycosa_url::{FailureKind, NameClass};
+use lycosa_url::{Failure, FailureKind, NameClass};
 use proptest::prelude::*;
 
 use super::*;

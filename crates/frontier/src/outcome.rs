@@ -194,7 +194,7 @@ impl<R: Resolve> Frontier<R> {
             }
             self.learn(queue, asked, page);
             if let Err(failure) = &page.response.result {
-                self.doubt_name(queue, failure.kind, now);
+                self.names.doubt(&mut self.hosts, queue, failure.kind, now);
             }
             match request.purpose {
                 Purpose::Robots => self.robots_done(lease, page, now),

@@ -125,8 +125,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn decide(&mut self, now: Micros) {
         if self.captive.wants_check(self.health.connections.window(), now) {
             let names = vec![self.next_canary()];
-            self.asking += 1;
-            self.resolver.refresh(names);
+            self.names.ask_fresh(names);
         }
         let window = self.health.connections.window();
         if self.captive.wants_others(window, now) {

@@ -1,7 +1,6 @@
 //! Asks those who were well: hosts, and the resolvers for names of hosts and for one that cannot exist; learns from what the
 //! resolvers answer.
 
-use std::cmp::Reverse;
 use std::io;
 use std::net::IpAddr;
 
@@ -10,7 +9,8 @@ use lycosa_url::{CrawlUrl, FailureKind, Micros, Resolved};
 
 use crate::politeness::Start;
 use crate::politeness::domains::DomainId;
-use crate::queue::{Name, Robots};
+use crate::names::Name;
+use crate::queue::Robots;
 use crate::schedule::QueueId;
 use crate::suspension::{WELL, Well};
 use crate::waiting::{RobotsOwner, Waiting};
@@ -99,15 +99,13 @@ impl<R: Resolve> Frontier<R> {
         }
         // Names that wait tell as well as those that were known: nobody may be known.
         for _ in 0..if is_suspended { PROBES } else { 0 } {
-            let due = self.names_due.pop().map(|Reverse((_, id))| id);
-            let Some(id) = due.or_else(|| self.wanted.pop(0, 0, PROBES, now)) else { break };
+            let Some(id) = self.names.pop_any(PROBES, now) else { break };
             if matches!(self.hosts[id].name, Name::Asked { .. }) {
                 names.push(self.hosts[id].host.clone());
             }
         }
         self.health.names.begin_round(self.health.asked.len(), now);
-        self.asking += names.len();
-        self.resolver.refresh(names);
+        self.names.ask_fresh(names);
     }
 
     /// A name that cannot exist, another one each time: no cache knows it.

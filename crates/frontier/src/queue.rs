@@ -1,11 +1,11 @@
 //! One host's waiting URLs, with what is known of its name and its robots.txt. No rules live here.
 
 use std::io;
-use std::net::IpAddr;
 
-use lycosa_url::{Failure, Micros, NameClass};
+use lycosa_url::{Failure, Micros};
 
 use crate::backlog::Backlog;
+use crate::names::Name;
 use crate::patience::Evidence;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
@@ -16,38 +16,6 @@ use crate::waiting::Waiting;
 
 /// URLs of a host that wait until they are due outside its backlog, at most: where more would, the host waits.
 pub(crate) const LATER: usize = 16;
-
-/// What is known of a host's name.
-#[derive(Clone, Debug)]
-pub(crate) enum Name {
-    /// Nothing: never asked, or run out.
-    Unknown,
-    /// Wanted, or asked; the queue waits. `idled`: how long slots had been idle until then.
-    Asked { idled: Micros },
-    /// Resolved and vetted.
-    Known {
-        addresses: Vec<IpAddr>,
-        clock: AddressId,
-        expires: Micros,
-        elapsed_us: u32,
-        class: NameClass,
-        /// When it is asked for anew, ahead of its end; never, once that has been done.
-        refresh_at: Micros,
-        /// Whether it is being asked for anew now.
-        refreshing: bool,
-        /// When it was last answered past what was cached; 0: never.
-        fresh_at: Micros,
-    },
-    /// Does not resolve, or only to addresses that are refused.
-    Failed { failure: Failure, expires: Micros },
-}
-
-impl Name {
-    /// Whether an answer for it is on its way although one is known.
-    pub(crate) fn is_being_refreshed(&self) -> bool {
-        matches!(self, Name::Known { refreshing: true, .. })
-    }
-}
 
 /// What is known of an origin's robots.txt.
 #[derive(Debug)]

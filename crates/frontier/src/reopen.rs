@@ -9,7 +9,8 @@ use hashbrown::{HashMap, HashSet};
 use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::{Digest, Micros};
 
-use crate::queue::{Name, Robots};
+use crate::names::Name;
+use crate::queue::Robots;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Candidate;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lycosa_records::{Head, Outcome, Purpose, Received, Request, Response, Times};
-use lycosa_url::{AddressPolicy, FailureKind, NameClass};
+use lycosa_url::{AddressPolicy, Failure, FailureKind, NameClass};
 
 use super::*;
 

@@ -21,7 +21,8 @@ use std::time::Duration;
 use lycosa_url::{AddressPolicy, Failure, FailureKind, Micros};
 
 use crate::codec::{self, put_number};
-use crate::queue::{Name, Queue};
+use crate::names::Name;
+use crate::queue::Queue;
 use crate::schedule::{AddressId, QueueId};
 use crate::settings::scaled;
 use crate::{BlockList, Settings};
