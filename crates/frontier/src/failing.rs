@@ -7,7 +7,7 @@ use lycosa_url::{Failure, Micros};
 
 use crate::grant::SETTLED_AT_ONCE;
 use crate::names::Name;
-use crate::queue::Robots;
+use crate::robots::Robots;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Waiting;
@@ -39,7 +39,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Why a URL is settled without a fetch, if it is: for its queue's reason, or since its origin was given up.
     fn failure_of(&self, id: QueueId, waiting: &Waiting, now: Micros) -> Option<Failure> {
-        let origin = || match self.hosts[id].robots(waiting.url.origin()) {
+        let origin = || match self.hosts[id].origins.get(waiting.url.origin()) {
             Some(Robots::Failed { failure, expires }) if *expires > now && waiting.owner.is_none() => {
                 Some(failure.clone())
             }

@@ -4,14 +4,14 @@ use std::io;
 use std::sync::Arc;
 
 use lycosa_records::{Purpose, Request, Route};
-use lycosa_url::{Failure, FailureKind, Micros};
+use lycosa_url::Micros;
 
 use crate::ahead::Cause;
 use crate::leases::Lease;
 use crate::politeness::Start;
 use crate::politeness::domains::DomainId;
 use crate::names::Name;
-use crate::queue::Robots;
+use crate::robots::Permission;
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
@@ -102,7 +102,7 @@ impl<R: Resolve> Frontier<R> {
         while self.settled.len() < SETTLED_AT_ONCE
             && let Some(waiting) = self.next_waiting(id, now)?
         {
-            match self.verdict(id, &waiting, now)? {
+            match self.robots.permission(&self.hosts[id].origins, &waiting, now)? {
                 Permission::Granted => return Ok(Some(self.lease(id, address, waiting, now))),
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
                 Permission::Later(due) => self.hosts[id].postpone(Waiting { due, ..waiting }),
@@ -113,7 +113,7 @@ impl<R: Resolve> Frontier<R> {
                 Permission::Ask => {
                     let queue = &mut self.hosts[id];
                     let origin = waiting.url.origin();
-                    let before = queue.ask_robots(origin, now);
+                    let before = queue.origins.ask(origin, now);
                     let attempt = before.as_ref().map_or(0, |evidence| evidence.tries);
                     let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into(), before }));
                     let robots = Waiting { attempt, owner, ..Waiting::new(waiting.url.robots()) };
@@ -155,33 +155,6 @@ impl<R: Resolve> Frontier<R> {
     /// out is not cancelled.
     pub fn block(&mut self, list: Arc<BlockList>) {
         self.politeness.block(list);
-    }
-
-    /// What robots.txt says of a URL at the head of its queue. Fails where its rules cannot be read back.
-    fn verdict(&mut self, id: QueueId, waiting: &Waiting, now: Micros) -> io::Result<Permission> {
-        if !self.settings.robots || waiting.purpose() == Purpose::Robots {
-            return Ok(Permission::Granted);
-        }
-        Ok(match self.hosts[id].robots(waiting.url.origin()) {
-            None => Permission::Ask,
-            Some(Robots::Parked(evidence)) if evidence.retry_at <= now => Permission::Ask,
-            Some(Robots::Parked(evidence)) => Permission::Later(evidence.retry_at),
-            Some(Robots::Asked) => Permission::Wait,
-            Some(Robots::Known { expires, .. } | Robots::Failed { expires, .. }) if *expires <= now => {
-                Permission::Ask
-            }
-            Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => Permission::Ask,
-            Some(Robots::Known { rules, .. }) => {
-                let verdict = self.rules.get(rules)?.verdict(waiting.url.path_and_query());
-                if verdict.allowed {
-                    return Ok(Permission::Granted);
-                }
-                let (line, rule) = (verdict.line.unwrap_or_default(), verdict.rule().unwrap_or_default());
-                let detail = format!("line {line} of robots.txt: {rule}");
-                Permission::Refused(Failure::new(FailureKind::RobotsDisallowed, detail))
-            }
-            Some(Robots::Failed { failure, .. }) => Permission::Refused(failure.clone()),
-        })
     }
 
     /// Puts a URL on lease and starts its host's clock.
@@ -270,18 +243,4 @@ impl<R: Resolve> Frontier<R> {
         }
         self.place(id, now);
     }
-}
-
-/// What may become of a URL at the head of its queue.
-enum Permission {
-    /// It may be fetched.
-    Granted,
-    /// It may not, for this reason.
-    Refused(Failure),
-    /// Its robots.txt is on its way.
-    Wait,
-    /// Its robots.txt fails, and is asked for again then.
-    Later(Micros),
-    /// Its robots.txt is to be asked for first.
-    Ask,
 }

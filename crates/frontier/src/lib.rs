@@ -76,7 +76,7 @@ use restore::Replay;
 pub use restore::Restore;
 pub use review::Failing;
 pub use robots::Rules;
-use robots::RulesStore;
+use robots::RobotsCache;
 use schedule::{AddressId, QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
@@ -84,9 +84,6 @@ pub use snapshot::SnapshotFiles;
 pub use state::{State, Tally};
 use suspension::Health;
 use waiting::Candidate;
-
-/// Of the memory of what waits, the part that rules of robots.txt files have beside it: an eighth.
-const RULES: usize = 8;
 
 /// Where names are resolved; asked without waiting.
 pub trait Resolve {
@@ -154,8 +151,7 @@ pub struct Frontier<R> {
     hosts: Hosts,
     schedule: Schedule,
     politeness: Politeness,
-    /// What robots.txt files say.
-    rules: RulesStore,
+    robots: RobotsCache,
     /// Links that other frontiers own.
     outbox: Outbox,
     names: Names<R>,
@@ -202,10 +198,7 @@ impl<R: Resolve> Frontier<R> {
             admission: Admission::new(settings.scope, settings.max_depth, settings.addresses.clone()),
             cookies: Jar::new(settings.cookie_memory),
             hosts: Hosts::new(&settings),
-            rules: RulesStore::new(
-                settings.queue_memory / RULES,
-                settings.queue_directory.as_ref().map(|directory| directory.join("robots")),
-            ),
+            robots: RobotsCache::new(&settings),
             names: Names::new(&settings, resolver),
             dedup: Dedup::new(&settings, seen),
             outbox: Outbox::new(settings.ownership.clone()),

@@ -6,13 +6,10 @@ use lycosa_records::{Outcome, Purpose, Request, RequestOptions, Validators, key_
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::intake::AllowedLink;
-use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::leases::Lease;
 use crate::patience::{Evidence, LastWord};
 use crate::politeness::pace::Sign;
 use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
-use crate::queue::Robots;
-use crate::robots::Rules;
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{Candidate, RobotsOwner, Waiting};
@@ -386,19 +383,12 @@ impl<R: Resolve> Frontier<R> {
         if page.redirect.is_some() && lease.waiting.chain.len() < ROBOTS_REDIRECTS {
             return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
         }
-        let Some(rules) = Rules::of_answer(received.status, rules_of(page), &self.settings.robots_agent)
-        else {
+        let origins = &mut self.hosts[owner.queue].origins;
+        if !self.robots.learn(origins, &owner.origin, (page, received.status), now) {
             let detail = format!("robots.txt: status {}", received.status);
             let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
             return self.robots_failed(&owner, failure, page.ours, now);
-        };
-        let robots = self.settings.robots_known(self.rules.keep(rules), now);
-        let is_own = is_own_rules(received.status, rules_of(page));
-        let mark = rules_mark(page);
-        let queue = &mut self.hosts[owner.queue];
-        queue.learn_robots(&owner.origin, robots, is_own);
-        let is_empty = received.status >= 400 || rules_of(page).is_empty();
-        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
+        }
         // The delay that it asks for holds from the request that brought it.
         self.politeness.rest_host(&mut self.hosts[owner.queue], page.response.finished);
         self.place(owner.queue, now);
@@ -430,7 +420,6 @@ impl<R: Resolve> Frontier<R> {
         let looks = if self.may_be_ours(now) { self.further_looks(now) } else { 0 };
         let is_early = before.as_ref().is_none_or(|before| before.tries < looks);
         let doubtful = failure.kind.is_doubtful() && is_early;
-        let expires = now.saturating_add(self.settings.scaled(self.settings.robots_ttl));
         let evidence = match patience.second_look() {
             Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
             _ if may_pass => Some(Evidence::fail(before, failure.clone(), &patience, well, now))
@@ -442,24 +431,12 @@ impl<R: Resolve> Frontier<R> {
             trouble.last_word = if ours { LastWord::Unasked } else { LastWord::Silent };
             self.review_wanted = true;
         }
+        let (origins, pause) = (&mut queue.origins, patience.url_pause(0));
         if ours {
-            match &owner.before {
-                Some(before) => queue.set_robots(&owner.origin, Robots::Parked(before.clone())),
-                // Rules that were asked for only to see whether somebody answers stay.
-                None if matches!(queue.robots(&owner.origin), Some(Robots::Known { .. })) => {}
-                None => queue.forget_robots(&owner.origin),
-            }
-        } else if !queue.keeps_robots(&owner.origin, patience.url_pause(0), now) {
-            match evidence {
-                Some(evidence) => {
-                    queue.set_robots(&owner.origin, Robots::Parked(Box::new(evidence)));
-                    self.troubled.insert(owner.queue);
-                    self.review_wanted = true;
-                }
-                None => {
-                    queue.set_robots(&owner.origin, Robots::Failed { failure: failure.of_robots(), expires })
-                }
-            }
+            self.robots.withdraw(origins, owner);
+        } else if self.robots.fail(origins, &owner.origin, (failure, evidence), pause, now) {
+            self.troubled.insert(owner.queue);
+            self.review_wanted = true;
         }
         self.place(owner.queue, now);
     }

@@ -8,7 +8,7 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
 use crate::health::Cause;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
-use crate::queue::Robots;
+use crate::robots::Robots;
 use crate::recent::Recent;
 use crate::same::{Confirmed, Giver, SAME};
 use crate::schedule::QueueId;
@@ -36,7 +36,7 @@ impl<R: Resolve> Frontier<R> {
                 && if is_page {
                     self.captive.is_at_portal(network)
                 } else {
-                    !self.captive.is_past_portal(page, network, self.hosts[id].rules_mark)
+                    !self.captive.is_past_portal(page, network, self.hosts[id].origins.mark())
                 };
             if is_unknown {
                 discard(page, "asked behind a captive portal");
@@ -45,7 +45,7 @@ impl<R: Resolve> Frontier<R> {
         };
         let is_troubled = self.health.names.suspended().is_some();
         let queue = &self.hosts[id];
-        let rules = queue.own_rules_mark();
+        let rules = queue.origins.own_mark();
         let giver = Giver { domain: queue.domain, network, before: queue.mark, rules };
         match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
             Look::Clear => {
@@ -82,7 +82,7 @@ impl<R: Resolve> Frontier<R> {
     /// Whether a robots.txt is what is known as the host's own: what others give then is no portal's, or one's that is gone.
     fn is_own_robots(&mut self, page: &Outcome, id: QueueId, network: u64) -> bool {
         let Some(mark) = rules_mark(page) else { return false };
-        let is_own = self.hosts[id].own_rules_mark() == mark
+        let is_own = self.hosts[id].origins.own_mark() == mark
             && !self.captive.is_of_lie(network)
             && !self.captive.is_at_portal(network);
         if is_own {
@@ -96,9 +96,9 @@ impl<R: Resolve> Frontier<R> {
         let queue = &mut self.hosts[id];
         if self.captive.is_suspicious() {
             let origin = page.response.request.url.origin();
-            let is_known = matches!(queue.robots(origin), Some(Robots::Known { .. }));
+            let is_known = matches!(queue.origins.get(origin), Some(Robots::Known { .. }));
             let before = if is_known { SOME_PAGE } else { 0 };
-            let giver = Giver { domain: queue.domain, network, before, rules: queue.rules_mark };
+            let giver = Giver { domain: queue.domain, network, before, rules: queue.origins.mark() };
             if self.captive.look_at_robots(page, giver, self.health.connections.window()) {
                 discard(page, "the answer that other sites give for their pages");
                 return true;
@@ -232,11 +232,11 @@ impl<R: Resolve> Frontier<R> {
 
     /// Rules that were learnt since then may be a portal's.
     fn forget_rules(&mut self, since: Micros, now: Micros) {
-        let ttl = self.settings.scaled(self.settings.robots_ttl);
+        let robots = &self.robots;
         let mut forgotten = Vec::new();
         for (_, queue) in self.hosts.iter_mut() {
-            queue.doubt_robots(|origin, expires| {
-                let is_new = expires.saturating_sub(ttl) >= since;
+            queue.origins.doubt(|origin, expires| {
+                let is_new = robots.learnt_at(expires) >= since;
                 if is_new {
                     forgotten.push(format!("{origin}/robots.txt"));
                 }

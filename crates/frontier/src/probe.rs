@@ -10,7 +10,6 @@ use lycosa_url::{CrawlUrl, FailureKind, Micros, Resolved};
 use crate::politeness::Start;
 use crate::politeness::domains::DomainId;
 use crate::names::Name;
-use crate::queue::Robots;
 use crate::schedule::QueueId;
 use crate::suspension::{WELL, Well};
 use crate::waiting::{RobotsOwner, Waiting};
@@ -178,8 +177,7 @@ impl<R: Resolve> Frontier<R> {
     /// Remembers hosts that were well in an earlier process: those whose rules are known.
     pub(crate) fn remember_well(&mut self) {
         for (id, queue) in self.hosts.iter_mut() {
-            let is_known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
-            let Some((origin, _)) = queue.robots.iter().find(is_known) else { continue };
+            let Some(origin) = queue.origins.with_rules() else { continue };
             queue.answered = true;
             if self.health.well.len() < WELL {
                 let network = name_network(queue.domain);

@@ -10,7 +10,6 @@ use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::{Digest, Micros};
 
 use crate::names::Name;
-use crate::queue::Robots;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Candidate;
@@ -100,7 +99,7 @@ impl<R: Resolve> Frontier<R> {
     fn forgive_host(&mut self, id: QueueId) {
         let queue = &mut self.hosts[id];
         queue.trouble = None;
-        queue.robots.retain(|(_, robots)| !matches!(robots, Robots::Failed { .. } | Robots::Parked(_)));
+        queue.origins.forgive();
         // Which of them is this host's may not be known yet; the others' comes again.
         self.failing_addresses.clear();
         if matches!(queue.name, Name::Failed { .. }) {

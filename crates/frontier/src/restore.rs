@@ -13,10 +13,8 @@ use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::SOME_PAGE;
 use crate::dedup::Tombstone;
-use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::outcome::tries;
 use crate::probe::network_of;
-use crate::robots::Rules;
 use crate::same::Giver;
 use crate::schedule::QueueId;
 use crate::state::State;
@@ -220,7 +218,7 @@ impl<R: Resolve> Restore<'_, R> {
     /// Rules that were a captive portal's.
     fn forget_robots(&mut self, url: &CrawlUrl) {
         if let Some(id) = self.frontier.hosts.find(url.host()) {
-            self.frontier.hosts[id].doubt_robots(|origin, _| origin == url.origin());
+            self.frontier.hosts[id].origins.doubt(|origin, _| origin == url.origin());
         }
     }
 
@@ -234,16 +232,9 @@ impl<R: Resolve> Restore<'_, R> {
         if (300..=399).contains(&received.status) {
             return;
         }
-        let agent = &frontier.settings.robots_agent;
-        let Some(rules) = Rules::of_answer(received.status, rules_of(page), agent) else { return };
-        let rules = frontier.rules.keep(rules);
-        let robots = frontier.settings.robots_known(rules, page.response.finished);
-        let mark = rules_mark(page);
-        let queue = &mut frontier.hosts[queue];
-        let is_empty = received.status >= 400 || rules_of(page).is_empty();
-        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
-        queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, rules_of(page)));
-        if queue.mark == 0 {
+        let (queue, answer) = (&mut frontier.hosts[queue], (page, received.status));
+        let at = page.response.finished;
+        if frontier.robots.learn(&mut queue.origins, asked.origin(), answer, at) && queue.mark == 0 {
             queue.mark = page.mark.max(SOME_PAGE);
         }
     }

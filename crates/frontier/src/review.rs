@@ -10,7 +10,7 @@ use crate::leases::Lease;
 use crate::patience::{Evidence, LastWord};
 use crate::probe::robots_of;
 use crate::names::Name;
-use crate::queue::{Queue, Robots};
+use crate::queue::Queue;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::{Frontier, Resolve};
@@ -44,8 +44,7 @@ impl<R: Resolve> Frontier<R> {
         let hosts = &self.hosts;
         self.troubled.retain(|id| {
             let queue = &hosts[*id];
-            queue.trouble.is_some()
-                || queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_) | Robots::Asked))
+            queue.trouble.is_some() || queue.origins.is_waiting()
         });
         let well = self.health.clock(now);
         let is_alone = self.has_only_failing();
@@ -96,15 +95,7 @@ impl<R: Resolve> Frontier<R> {
         let (patience, well, alone) = (self.patience, self.health.clock(now), self.only_failing);
         let expires = now.saturating_add(patience.span.max(1));
         let queue = &mut self.hosts[id];
-        let mut is_given_up = false;
-        for (_, robots) in &mut queue.robots {
-            if let Robots::Parked(evidence) = robots
-                && evidence.is_enough(&patience, alone)
-            {
-                *robots = Robots::Failed { failure: evidence.failure.clone().of_robots(), expires };
-                is_given_up = true;
-            }
-        }
+        let is_given_up = queue.origins.give_up(|evidence| evidence.is_enough(&patience, alone), expires);
         if self.asks_for_last_word(id, now) {
             return;
         }
@@ -131,7 +122,7 @@ impl<R: Resolve> Frontier<R> {
     fn asks_for_last_word(&mut self, id: QueueId, now: Micros) -> bool {
         let (patience, alone) = (self.patience, self.only_failing);
         let queue = &mut self.hosts[id];
-        let first = queue.robots.first().map(|(origin, _)| origin.clone());
+        let first = queue.origins.first().map(Box::from);
         let Some(evidence) = queue.trouble.as_mut().filter(|evidence| {
             queue.answered
                 && evidence.given_up.is_none()
@@ -140,7 +131,7 @@ impl<R: Resolve> Frontier<R> {
         }) else {
             return false;
         };
-        let robots = first.and_then(|origin| robots_of(id, &origin));
+        let robots = first.and_then(|origin: Box<str>| robots_of(id, &origin));
         match (evidence.last_word, robots) {
             (LastWord::Asked, _) => true,
             (LastWord::Unasked, Some(robots)) => {
@@ -193,12 +184,9 @@ impl<R: Resolve> Frontier<R> {
         let mut failing: Vec<(QueueId, &Evidence)> = Vec::with_capacity(self.troubled.len());
         for id in &self.troubled {
             let queue = &self.hosts[*id];
-            let parked = queue.robots.iter().filter_map(|(_, robots)| match robots {
-                Robots::Parked(evidence) => Some(evidence),
-                _ => None,
-            });
-            let evidence = queue.trouble.iter().chain(parked).max_by_key(|evidence| evidence.since);
-            failing.extend(evidence.filter(|_| !queue.is_empty()).map(|evidence| (*id, evidence.as_ref())));
+            let own = queue.trouble.as_deref().into_iter();
+            let evidence = own.chain(queue.origins.evidence()).max_by_key(|evidence| evidence.since);
+            failing.extend(evidence.filter(|_| !queue.is_empty()).map(|evidence| (*id, evidence)));
         }
         let last = |(_, evidence): &(QueueId, &Evidence)| Reverse(evidence.until(&self.patience));
         // Only those that are told are sorted: there may be millions, and the loop waits for this.

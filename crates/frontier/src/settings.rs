@@ -8,8 +8,6 @@ use lycosa_records::Task;
 use lycosa_url::{AddressPolicy, Micros};
 
 use crate::admission::Scope;
-use crate::queue::Robots;
-use crate::robots::KeptRules;
 use crate::{Ahead, KeyKind, Ownership, SeenSettings};
 
 /// Settings of the frontier.
@@ -161,17 +159,6 @@ impl Settings {
     /// A duration of the job's own time on the machine's clock.
     pub(crate) fn scaled(&self, duration: Duration) -> Micros {
         scaled(duration, self.speed)
-    }
-
-    /// Rules that a robots.txt has just given.
-    pub(crate) fn robots_known(&self, rules: KeptRules, now: Micros) -> Robots {
-        let expires = now.saturating_add(self.scaled(self.robots_ttl));
-        Robots::Known { rules, expires, refresh_at: expires.saturating_sub(self.robots_ahead()) }
-    }
-
-    /// How long before their end rules are asked for anew: an hour of a day.
-    pub(crate) fn robots_ahead(&self) -> Micros {
-        self.scaled(self.robots_ttl) / 24
     }
 
     /// The pause after the failure of try number `attempt` (from 0).

@@ -12,16 +12,16 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
 
 use hashbrown::HashMap;
-use lycosa_url::{CrawlUrl, Micros};
+use lycosa_url::CrawlUrl;
 
 use crate::captive::RECENT;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
 use crate::dedup::Tombstones;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
-use crate::queue::{Queue, Robots};
+use crate::queue::Queue;
 use crate::recent::{Recent, pack_options, unpack_options};
-use crate::robots::{Rules, RulesStore};
+use crate::robots::RobotsCache;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Waiting;
@@ -91,7 +91,7 @@ impl<R: Resolve> Frontier<R> {
             let first = first.get(&id).map(Vec::as_slice).unwrap_or_default();
             let mut packed = Ok(());
             write_record(into, &mut record, |record| {
-                packed = pack_queue(queue, first, &self.rules, record);
+                packed = pack_queue(queue, first, &self.robots, record);
             })?;
             packed?;
         }
@@ -117,8 +117,7 @@ impl<R: Resolve> Frontier<R> {
         for _ in 0..queues {
             read_record(from, &mut record)?;
             let mut from = &record[..];
-            let ahead = frontier.settings.robots_ahead();
-            let mut queue = unpack_host(&mut from, agent, ahead, &mut frontier.rules).ok_or_else(damaged)?;
+            let mut queue = unpack_host(&mut from, agent, &mut frontier.robots).ok_or_else(damaged)?;
             queue.backlog = frontier.hosts.unpack_backlog(&mut from)?;
             unpack_marks(&mut queue, &mut from).ok_or_else(damaged)?;
             queued += queue.backlog.len() as u64;
@@ -147,7 +146,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn remove_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<()> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
         self.dedup.remove_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
-        self.rules.remove_files()?;
+        self.robots.remove_files()?;
         self.hosts.remove_files(&queues)
     }
 
@@ -233,7 +232,7 @@ impl<R: Resolve> Frontier<R> {
         ] {
             put_number(record, number);
         }
-        put_bytes(record, self.settings.robots_agent.as_bytes());
+        put_bytes(record, self.robots.agent().as_bytes());
         // Not in the version before.
         [refused(Refusal::Port), self.hosts.refused()].into_iter().for_each(|number| put_number(record, number));
     }
@@ -253,7 +252,7 @@ impl<R: Resolve> Frontier<R> {
             self.admission.set_refused(refusal, codec::count(from)?);
         }
         self.leases.load(late, codec::count(from)?);
-        let agent = codec::text(from)? == self.settings.robots_agent;
+        let agent = codec::text(from)? == self.robots.agent();
         if !from.is_empty() {
             self.admission.set_refused(Refusal::Port, codec::count(from)?);
             self.hosts.set_refused(codec::count(from)?);
@@ -272,20 +271,10 @@ impl<R: Resolve> Frontier<R> {
 }
 
 /// Appends the record of a queue, with what comes before its backlog.
-fn pack_queue(queue: &Queue, first: &[Waiting], store: &RulesStore, record: &mut Vec<u8>) -> io::Result<()> {
+fn pack_queue(queue: &Queue, first: &[Waiting], robots: &RobotsCache, record: &mut Vec<u8>) -> io::Result<()> {
     put_bytes(record, queue.host.as_bytes());
     queue.pace.pack(record);
-    let known = queue.robots.iter().filter_map(|(origin, robots)| match robots {
-        Robots::Known { rules, expires, .. } => Some((origin, rules, *expires)),
-        _ => None,
-    });
-    let known: Vec<_> = known.collect();
-    put_number(record, known.len() as u64);
-    for (origin, rules, expires) in known {
-        put_bytes(record, origin.as_bytes());
-        put_number(record, expires);
-        put_bytes(record, &store.packed(rules)?);
-    }
+    robots.pack(&queue.origins, record)?;
     let front = queue.front.iter().rev().chain(&queue.later).filter(|waiting| waiting.owner.is_none());
     let (mut packed, mut count) = (Vec::new(), 0);
     for waiting in first.iter().chain(front) {
@@ -294,35 +283,23 @@ fn pack_queue(queue: &Queue, first: &[Waiting], store: &RulesStore, record: &mut
     }
     queue.backlog.pack(&packed, count, record);
     // Not in the version before.
-    [queue.mark, queue.rules_mark, queue.has_own_rules.into()]
-        .into_iter()
-        .for_each(|number| put_number(record, number));
+    put_number(record, queue.mark);
+    queue.origins.pack_mark(record);
     Ok(())
 }
 
 /// Reads a queue without its backlog.
-fn unpack_host(from: &mut &[u8], agent: bool, ahead: Micros, store: &mut RulesStore) -> Option<Queue> {
+fn unpack_host(from: &mut &[u8], is_same_agent: bool, robots: &mut RobotsCache) -> Option<Queue> {
     let mut queue = Queue::new(codec::text(from)?);
     queue.pace = Pace::unpack(from)?;
-    for _ in 0..codec::number(from)? {
-        let origin = codec::text(from)?;
-        let expires = codec::number(from)?;
-        let rules = Rules::unpack(codec::bytes(from)?)?;
-        if agent {
-            let rules = store.keep(rules);
-            queue.set_robots(
-                origin,
-                Robots::Known { rules, expires, refresh_at: expires.saturating_sub(ahead) },
-            );
-        }
-    }
+    robots.unpack(&mut queue.origins, from, is_same_agent)?;
     Some(queue)
 }
 
 /// Reads the marks of a queue's answers; versions before have none, or only the first.
 fn unpack_marks(queue: &mut Queue, from: &mut &[u8]) -> Option<()> {
     let mut number = || if from.is_empty() { Some(0) } else { codec::number(from) };
-    (queue.mark, queue.rules_mark) = (number()?, number()?);
-    queue.has_own_rules = number()? != 0;
+    queue.mark = number()?;
+    queue.origins.set_mark(number()?, number()? != 0);
     Some(())
 }

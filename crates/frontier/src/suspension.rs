@@ -15,7 +15,6 @@ use crate::patience::Evidence;
 use crate::politeness::domains::DomainId;
 use crate::politeness::sign::{Word, word};
 use crate::probe::network_of;
-use crate::queue::Robots;
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve, Settings};
 
@@ -292,11 +291,7 @@ impl<R: Resolve> Frontier<R> {
         for id in &self.troubled {
             let queue = &mut self.hosts[*id];
             queue.trouble.as_deref_mut().map(&mut shift);
-            for (_, robots) in &mut queue.robots {
-                if let Robots::Parked(evidence) = robots {
-                    shift(evidence);
-                }
-            }
+            queue.origins.evidence_mut().for_each(&mut shift);
         }
     }
 
@@ -312,10 +307,7 @@ impl<R: Resolve> Frontier<R> {
             {
                 queue.trouble = None;
             }
-            queue.robots.retain_mut(|(_, robots)| match robots {
-                Robots::Parked(evidence) => evidence.take_back(well),
-                _ => true,
-            });
+            queue.origins.take_back(well);
             queue.pace.forgive(since);
             self.place(id, now);
         }

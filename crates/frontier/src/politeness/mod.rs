@@ -238,7 +238,7 @@ impl Politeness {
     /// The limits of a host: by the settings, and by the Crawl-delay that its robots.txt asks for.
     pub(crate) fn host_limits(&self, queue: &Queue) -> Limits {
         let limits = self.host;
-        match queue.crawl_delay() {
+        match queue.origins.crawl_delay() {
             None => limits,
             Some(delay) => {
                 let floor = scaled(delay.min(self.max_crawl_delay), self.speed);
