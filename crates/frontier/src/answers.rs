@@ -5,8 +5,6 @@ use std::net::IpAddr;
 use lycosa_url::{Failure, Micros, NameClass, Resolved};
 
 use crate::names::{Answered, Name};
-use crate::patience::Evidence;
-use crate::probe::is_denial;
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve};
 
@@ -45,58 +43,19 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Takes in a failure of a queue's name: it is asked again, or all that waits fails.
+    /// Takes in a failure of a queue's name: it is asked for again, or all URLs of the queue fail.
     fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
-        let (transient, well) = (failure.kind.is_transient(), self.health.clock(now));
-        if (transient || failure.kind.is_doubtful()) && self.health.names.suspended().is_some() {
-            self.names.retry(id, now.saturating_add(self.patience.url_pause(0)));
-            return;
-        }
-        let before = self.hosts[id].trouble.take();
-        let before = before.filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
-        // Whether the resolvers are well is decided first.
-        let is_early = self.health.names.is_undecided(now)
-            || (is_denial(failure.kind) && !self.is_proven(before.as_ref().map_or(well, |it| it.since), now));
-        let second_look = self
-            .patience
-            .second_look()
-            .filter(|_| failure.kind.is_doubtful() && (before.is_none() || is_early));
-        let evidence = match second_look {
-            Some(pause) => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
-            None if transient => Some(Evidence::fail(before, failure.clone(), &self.patience, well, now)),
-            None => None,
-        };
-        match evidence.filter(|evidence| second_look.is_some() || !self.is_enough(evidence, now)) {
-            Some(evidence) => {
-                self.names.retry(id, evidence.retry_at);
-                self.hosts[id].trouble = Some(Box::new(evidence));
-                self.troubled.insert(id);
-                self.review_wanted = true;
-            }
+        match self.trouble.name_failed(&mut self.hosts, id, &failure, now) {
+            Some(retry_at) => self.names.retry(id, retry_at),
             None => self.give_up_name(id, failure, expires.max(now.saturating_add(1))),
         }
-    }
-
-    /// Whether resolvers gave an address since then, on the healthy clock: they do not deny all names. Nobody waits for that where no
-    /// name is known to have one, and longer than the patience.
-    fn is_proven(&mut self, since: Micros, now: Micros) -> bool {
-        let is_over = self.health.clock(now).saturating_sub(since) >= self.patience.span;
-        let is_proven = self.health.address_at >= since || is_over || !self.can_probe_names();
-        if !is_proven {
-            if self.health.clock(now) > since {
-                // Also where no server was asked, as for names that are not in the DNS.
-                self.health.names.suspect(now);
-            }
-            self.health.names.ask_soon(now);
-        }
-        is_proven
     }
 
     /// A name that does not resolve, until then: all that waits in its queue fails.
     pub(crate) fn give_up_name(&mut self, id: QueueId, failure: Failure, expires: Micros) {
         self.names.fail(&mut self.hosts[id], failure, expires);
-        self.review_wanted |= !self.troubled.is_empty();
-        self.fail_later(id);
+        self.trouble.review_soon();
+        self.trouble.fail_later(&mut self.hosts, id);
     }
 
     /// Takes in the answer for a name that is known still; one that tells nothing new leaves it as it is.
@@ -139,7 +98,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Asks for wanted names as far as there is capacity. `idle`: slots for which no host is due.
     pub(crate) fn ask_names(&mut self, idle: usize, now: Micros) {
-        if self.health.names.suspended().is_none() {
+        if self.trouble.health.names.suspended().is_none() {
             self.names.ask_wanted(&mut self.hosts, self.schedule.waiting(), idle, now);
         }
     }

@@ -14,14 +14,6 @@ use crate::waiting::Waiting;
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Has everything in a queue settled, because its name fails or it may have nothing any more.
-    pub(crate) fn fail_later(&mut self, id: QueueId) {
-        let queue = &mut self.hosts[id];
-        if !std::mem::replace(&mut queue.failing, true) {
-            self.failing.push_back(id);
-        }
-    }
-
     /// Why everything in a queue is settled without a fetch, if it is.
     fn queue_failure(&self, id: QueueId, now: Micros) -> Option<Failure> {
         let queue = &self.hosts[id];
@@ -50,15 +42,16 @@ impl<R: Resolve> Frontier<R> {
 
     /// Settles some of what waits in queues that may have nothing: a queue may be longer than memory.
     pub(crate) fn fail_some(&mut self, now: Micros) -> io::Result<()> {
-        self.review_wanted |= !self.failing.is_empty() && !self.troubled.is_empty();
+        if self.trouble.next_failing().is_some() {
+            self.trouble.review_soon();
+        }
         while self.settled.len() < SETTLED_AT_ONCE
-            && let Some(&id) = self.failing.front()
+            && let Some(id) = self.trouble.next_failing()
         {
             let next = self.next_waiting(id, Micros::MAX)?;
             let failure = next.as_ref().and_then(|waiting| self.failure_of(id, waiting, now));
             let (Some(failure), Some(waiting)) = (failure, next.as_ref()) else {
-                self.failing.pop_front();
-                self.hosts[id].failing = false;
+                self.trouble.end_failing(&mut self.hosts);
                 next.into_iter().for_each(|waiting| self.hosts[id].put_first(waiting, now));
                 self.place(id, now);
                 continue;

@@ -25,29 +25,29 @@ impl<R: Resolve> Frontier<R> {
     /// cannot be read back.
     pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
         self.names.pass(now);
-        self.health.looked = now;
+        self.trouble.health.looked = now;
         self.receive_names(now);
         self.recall_leases(now);
         self.look_at_trouble(now);
         self.review(now);
         self.ask_names(0, now);
-        if self.health.names.suspended().is_none() {
+        if self.trouble.health.names.suspended().is_none() {
             self.names.ask_again(&mut self.hosts, now);
         }
         self.fail_some(now)?;
         self.verify_if_due(now)?;
         let mut requests = Vec::new();
-        if max > 0 && self.health.connections.wants_round(now) {
+        if max > 0 && self.trouble.health.connections.wants_round(now) {
             requests = self.probe(max, now)?;
         }
         let mut is_dry = false;
-        let is_held_up = self.health.is_suspended() || self.captive.is_full() || self.outbox.is_full();
+        let is_held_up = self.trouble.health.is_suspended() || self.trouble.captive.is_full() || self.outbox.is_full();
         while requests.len() < max && !is_dry && !is_held_up {
             let request = self.next_request(now)?;
             is_dry = request.is_none();
             requests.extend(request);
         }
-        let cause = match (self.health.is_suspended(), is_dry) {
+        let cause = match (self.trouble.health.is_suspended(), is_dry) {
             (true, _) => Some(Cause::Suspended),
             (false, false) => None,
             (false, true) if self.schedule.waiting() > 0 => Some(Cause::Politeness),
@@ -139,7 +139,7 @@ impl<R: Resolve> Frontier<R> {
                     *expires = 0;
                 }
             }
-            Start::Never => self.fail_later(id),
+            Start::Never => self.trouble.fail_later(&mut self.hosts, id),
         }
     }
 
@@ -220,7 +220,7 @@ impl<R: Resolve> Frontier<R> {
         let lease = self.leases.end(number)?;
         let domain = self.hosts[lease.queue].domain;
         let is_page = lease.waiting.purpose() == Purpose::Page;
-        self.health.end_probe(number);
+        self.trouble.health.end_probe(number);
         self.politeness.domains.end(domain, is_page);
         self.unpark(domain, at);
         Some(lease)

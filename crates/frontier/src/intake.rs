@@ -98,7 +98,7 @@ impl<R: Resolve> Frontier<R> {
         if candidate.depth > 0
             && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.politeness.domains)
         {
-            message.into_iter().for_each(|message| self.health.tell(message));
+            message.into_iter().for_each(|message| self.trouble.health.tell(message));
             return;
         }
         self.counts.tally.shift(State::Unknown, State::Waiting, 1);

@@ -48,19 +48,17 @@ mod state;
 mod strategy;
 mod suspects;
 mod suspension;
+mod trouble;
 mod waiting;
 
-use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use lycosa_records::{Outcome, Request};
 use lycosa_url::{CrawlUrl, Micros, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
 pub use ahead::{Ahead, IdleCauses};
-use captive::Captive;
 use cookies::Jar;
 use dedup::Dedup;
 pub use health::{Cause, Suspension};
@@ -69,7 +67,6 @@ use leases::Leases;
 use names::{Name, Names};
 use outbox::Outbox;
 pub use outbox::Ownership;
-use patience::{Evidence, Patience};
 use politeness::Politeness;
 pub use politeness::block_list::{BadLine, BlockList};
 use restore::Replay;
@@ -77,12 +74,12 @@ pub use restore::Restore;
 pub use review::Failing;
 pub use robots::Rules;
 use robots::RobotsCache;
-use schedule::{AddressId, QueueId, Schedule};
+use schedule::{QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use snapshot::SnapshotFiles;
 pub use state::{State, Tally};
-use suspension::Health;
+use trouble::Trouble;
 use waiting::Candidate;
 
 /// Where names are resolved; asked without waiting.
@@ -155,25 +152,7 @@ pub struct Frontier<R> {
     /// Links that other frontiers own.
     outbox: Outbox,
     names: Names<R>,
-    /// Whether the crawl itself is well.
-    health: Health,
-    /// Whether everybody gives the same answer.
-    captive: Captive,
-    /// How long hosts have to fail.
-    patience: Patience,
-    /// Queues that something speaks against: their evidence, or that of their origins.
-    troubled: BTreeSet<QueueId>,
-    /// What speaks against addresses at which nobody has answered since: for all hosts that live there, since they share its pace.
-    failing_addresses: HashMap<AddressId, Evidence>,
-    /// The last that the log tells of an earlier process.
-    died_at: Micros,
-    /// Since when nothing but these is left, on the healthy clock, and when the next review is.
-    only_failing: Option<Micros>,
-    review_at: Micros,
-    /// Whether anything has changed since.
-    review_wanted: bool,
-    /// Queues that may have nothing, and that have more to settle.
-    failing: VecDeque<QueueId>,
+    trouble: Trouble,
     leases: Leases,
     settled: Vec<Outcome>,
     counts: Counts,
@@ -202,16 +181,7 @@ impl<R: Resolve> Frontier<R> {
             names: Names::new(&settings, resolver),
             dedup: Dedup::new(&settings, seen),
             outbox: Outbox::new(settings.ownership.clone()),
-            health: Health::new(&settings),
-            captive: Captive::default(),
-            patience: Patience::new(&settings),
-            troubled: BTreeSet::new(),
-            failing_addresses: HashMap::new(),
-            died_at: 0,
-            only_failing: None,
-            review_at: 0,
-            review_wanted: false,
-            failing: VecDeque::new(),
+            trouble: Trouble::new(&settings),
             leases: Leases::new(&settings),
             settled: Vec::new(),
             counts: Counts::default(),
@@ -277,16 +247,16 @@ impl<R: Resolve> Frontier<R> {
     /// When [`Frontier::take`] has something to give or do, at the earliest; nothing while only outcomes
     /// or answers can change that.
     pub fn due_at(&self) -> Option<Micros> {
-        let name = self.names.retry_at().filter(|_| self.health.names.suspended().is_none());
+        let name = self.names.retry_at().filter(|_| self.trouble.health.names.suspended().is_none());
         let lease = self.leases.due_at();
-        let may_start = self.page_budget() > 0 && !self.health.is_suspended() && !self.captive.is_full();
+        let may_start = self.page_budget() > 0 && !self.trouble.health.is_suspended() && !self.trouble.captive.is_full();
         let start = self.schedule.due_at().filter(|_| may_start);
         let start = start.map(|due| due.max(self.politeness.ready_at()));
-        let failing = (!self.failing.is_empty()).then_some(0);
+        let failing = self.trouble.next_failing().map(|_| 0);
         let wanted = self.names.wanted_at().map(|due| due.max(self.politeness.ready_at()));
-        let review = (self.review_wanted && !self.health.is_suspended()).then_some(self.review_at);
+        let review = self.trouble.review_due_at();
         let times =
-            [start, name, wanted, lease, failing, self.dedup.due_at(), self.health.due_at(), review];
+            [start, name, wanted, lease, failing, self.dedup.due_at(), self.trouble.health.due_at(), review];
         times.into_iter().flatten().min()
     }
 
@@ -294,7 +264,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn counts(&self) -> Counts {
         // What is refused for its host is known, so that it is looked at once, and not admitted.
         let known = self.dedup.len().saturating_sub(self.hosts.refused());
-        let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.health.looked));
+        let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.trouble.health.looked));
         let outbox = self.outbox.len() as u64;
         let refused = |refusal| self.admission.refused(refusal);
         let refused = Refused {
@@ -328,13 +298,13 @@ impl<R: Resolve> Frontier<R> {
 
     /// Brings a queue that has work to where it waits next: its name, or its turn.
     fn place(&mut self, id: QueueId, now: Micros) {
-        let well = self.health.clock(now);
+        let well = self.trouble.health.clock(now);
         let queue = &mut self.hosts[id];
         if self.restoring || queue.placed || queue.failing || queue.is_empty() || queue.waits_for_robots() {
             return;
         }
         match queue.trouble.as_ref().and_then(|evidence| evidence.given_up) {
-            Some(until) if until > well => return self.fail_later(id),
+            Some(until) if until > well => return self.trouble.fail_later(&mut self.hosts, id),
             Some(_) => queue.trouble = None,
             None => {}
         }
@@ -348,9 +318,9 @@ impl<R: Resolve> Frontier<R> {
                 }
                 self.names.refresh_if_due(&mut self.hosts, id, now);
             }
-            Name::Failed { expires, .. } if *expires > now => self.fail_later(id),
+            Name::Failed { expires, .. } if *expires > now => self.trouble.fail_later(&mut self.hosts, id),
             // Who is not to be asked for anything is not asked for by name either.
-            _ if self.politeness.blocks_host(&queue.host) => self.fail_later(id),
+            _ if self.politeness.blocks_host(&queue.host) => self.trouble.fail_later(&mut self.hosts, id),
             _ => {
                 if self.names.want(id, queue) {
                     self.ask_names(0, now);

@@ -7,9 +7,8 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::intake::AllowedLink;
 use crate::leases::Lease;
-use crate::patience::{Evidence, LastWord};
 use crate::politeness::pace::Sign;
-use crate::politeness::sign::{Word, may_pass, sign, wished_pause, word};
+use crate::politeness::sign::{sign, wished_pause};
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{Candidate, RobotsOwner, Waiting};
@@ -45,13 +44,6 @@ fn is_circle(request: &Request, target: &CrawlUrl, status: u16) -> bool {
 
 /// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
-
-/// Tries of a URL beyond those that the patience gives it, at most, while it is not clear whose trouble its failures are: that is
-/// decided before there are more.
-const MORE_TRIES: u32 = 3;
-
-/// Tries after which a doubtful failure is believed while that is not clear, at most.
-const DOUBTED_TRIES: u64 = 20;
 
 impl<R: Resolve> Frontier<R> {
     /// Decides which outcomes are the last of their URL, before they are written to the log: a redirect
@@ -90,7 +82,9 @@ impl<R: Resolve> Frontier<R> {
             }
             let cancelled =
                 matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
-            page.retry = cancelled || page.ours || self.may_be_tried_again(page);
+            let may_retry = || self.trouble.may_be_tried_again(&self.hosts, &self.leases, page);
+            let retry = cancelled || page.ours || may_retry();
+            page.retry = retry;
         }
     }
 
@@ -105,58 +99,6 @@ impl<R: Resolve> Frontier<R> {
         if request.options != waiting.options {
             request.options.clone_from(&waiting.options);
         }
-    }
-
-    /// Whether what speaks against a URL and its host leaves it another try.
-    fn may_be_tried_again(&self, page: &Outcome) -> bool {
-        let (attempt, at) = (page.response.request.attempt, page.response.finished);
-        let failure = page.response.result.as_ref().err();
-        if failure.is_some_and(|failure| failure.kind.is_doubtful()) {
-            return attempt < self.further_looks(at);
-        }
-        if !may_pass(page) {
-            return false;
-        }
-        let lease = self.leases.get(page.response.request.lease);
-        let queue = lease.map(|lease| &self.hosts[lease.queue]);
-        let trouble = queue.filter(|queue| !queue.is_there).and_then(|queue| queue.trouble.as_deref());
-        match (trouble, failure) {
-            // Nobody has answered at this host since: it is the host that fails, not the URL.
-            (Some(trouble), Some(failure)) => {
-                let well = self.health.clock(at);
-                let after = Evidence::fail(Some(trouble.clone()), failure.clone(), &self.patience, well, at);
-                !self.is_enough(&after, at)
-            }
-            _ => {
-                let retries = self.patience.url_retries();
-                let is_early = attempt < retries + MORE_TRIES && self.may_be_ours(at);
-                attempt < retries || failure.is_some() && (is_early || self.is_unclear(at))
-            }
-        }
-    }
-
-    /// How often a doubtful failure is looked at again before it is believed: once, and while it is not clear whose trouble it is as often as
-    /// it takes to span that.
-    fn further_looks(&self, now: Micros) -> u32 {
-        let Some(pause) = self.patience.second_look() else { return 0 };
-        let looks = self.health.connections.unclear_span().div_ceil(pause) + 1;
-        if self.may_be_ours(now) { looks.min(DOUBTED_TRIES) as u32 } else { 1 }
-    }
-
-    /// Whether failures are enough to give up a host: the patience has run out, and it is clear that the trouble is not the crawl's own.
-    pub(crate) fn is_enough(&self, evidence: &Evidence, now: Micros) -> bool {
-        evidence.is_enough(&self.patience, self.only_failing) && !self.is_unclear(now)
-    }
-
-    /// Whether it may turn out soon that what fails now is the crawl's own trouble, and the patience is over before that. A longer one
-    /// spans it, and without patience the retries alone count.
-    pub(crate) fn is_unclear(&self, now: Micros) -> bool {
-        self.patience.span < self.health.connections.unclear_span() && self.may_be_ours(now)
-    }
-
-    /// Whether it may turn out soon that what fails now is the crawl's own trouble, where there is patience.
-    pub(crate) fn may_be_ours(&self, now: Micros) -> bool {
-        self.patience.span > 0 && self.health.is_unclear(now)
     }
 
     /// Whether an outcome is waited for. One that is not came after its lease had run out: its URL waits again, so
@@ -179,7 +121,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Outcome>, now: Micros) -> io::Result<()> {
         let mut links = Vec::new();
         for page in pages {
-            self.review_wanted |= !self.troubled.is_empty();
+            self.trouble.review_soon();
             let request = &page.response.request;
             // Clocks count from the response's own end, which is earlier than this batch.
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
@@ -212,7 +154,7 @@ impl<R: Resolve> Frontier<R> {
     ) -> io::Result<()> {
         self.cookies.receive(&page.response);
         if page.retry {
-            let due = self.due_again(page);
+            let due = self.trouble.due_again(page);
             self.put_back(lease.queue, Waiting { attempt: tries(page), due, ..lease.waiting }, now);
             return Ok(());
         }
@@ -223,18 +165,6 @@ impl<R: Resolve> Frontier<R> {
                 Ok(())
             }
         }
-    }
-
-    /// When a URL may be tried again; 0: at any time.
-    pub(crate) fn due_again(&self, page: &Outcome) -> Micros {
-        let failure = page.response.result.as_ref().err();
-        let pause = match failure {
-            _ if page.ours => 0,
-            Some(failure) if failure.kind.is_doubtful() => self.patience.second_look().unwrap_or(0),
-            _ if may_pass(page) => self.patience.url_pause(page.response.request.attempt),
-            _ => 0,
-        };
-        if pause == 0 { 0 } else { page.response.finished.saturating_add(pause) }
     }
 
     /// A page that was received: its redirect is admitted, or its links that may be go to `links`.
@@ -276,8 +206,8 @@ impl<R: Resolve> Frontier<R> {
         if page.ours {
             return;
         }
-        self.learn_address(address, page);
-        let failed = self.learn_trouble(id, page);
+        self.trouble.learn_address(address, page);
+        let failed = self.trouble.learn_host((id, &mut self.hosts[id]), page);
         if let Some(sign) = self.sign_of(page) {
             self.politeness.observe((id, &mut self.hosts[id]), address, sign, at);
             self.schedule.update(&self.politeness.addresses, address);
@@ -295,62 +225,9 @@ impl<R: Resolve> Frontier<R> {
     /// What an outcome says of the site. How long it took is not known where this process was stopped meanwhile.
     fn sign_of(&self, page: &Outcome) -> Option<Sign> {
         match sign(page) {
-            Some(Sign::Success(_)) if self.health.was_stopped(page) => Some(Sign::Success(0)),
+            Some(Sign::Success(_)) if self.trouble.health.was_stopped(page) => Some(Sign::Success(0)),
             sign => sign,
         }
-    }
-
-    /// Learns whether anybody answers at an address.
-    fn learn_address(&mut self, address: AddressId, page: &Outcome) {
-        let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
-        match (word(page), &page.response.result) {
-            (Word::Answered, _) => drop(self.failing_addresses.remove(&address)),
-            (Word::Silent, Err(failure)) if self.patience.span > 0 => {
-                let before = self.failing_addresses.remove(&address);
-                let evidence = Evidence::fail(before, failure.clone(), &self.patience, well, at);
-                self.failing_addresses.insert(address, evidence);
-                self.review_wanted = true;
-            }
-            _ => {}
-        }
-    }
-
-    /// Learns whether a host answers; gives how long it is left alone after a failure that may pass.
-    fn learn_trouble(&mut self, id: QueueId, page: &Outcome) -> Micros {
-        let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
-        let queue = &mut self.hosts[id];
-        let failure = match &page.response.result {
-            Ok(received) if received.status >= 500 => {
-                let detail = format!("nothing but errors, the last one status {}", received.status);
-                Failure::new(FailureKind::HostUnavailable, detail)
-            }
-            Err(failure) if failure.kind.is_transient() => failure.clone(),
-            Ok(_) if may_pass(page) => return self.patience.url_pause(0),
-            _ => {
-                if word(page) == Word::Answered {
-                    // It was asked whether it is there: from now on each URL has its own tries.
-                    queue.is_there |=
-                        queue.trouble.take().is_some_and(|evidence| evidence.last_word == LastWord::Asked);
-                }
-                return 0;
-            }
-        };
-        // Of a robots.txt its origin's own evidence is kept; without patience each URL has its own tries.
-        if page.response.request.purpose == Purpose::Robots {
-            return self.patience.url_pause(0);
-        }
-        if self.patience.span == 0 {
-            return self.patience.url_pause(page.response.request.attempt);
-        }
-        let before = queue.trouble.take().filter(|evidence| !evidence.is_of_name()).map(|evidence| *evidence);
-        let evidence = Evidence::fail(before, failure, &self.patience, well, at);
-        // Of a host that is there only some pages fail: the others need not wait.
-        let pause =
-            if queue.is_there { self.patience.url_pause(0) } else { evidence.retry_at.saturating_sub(at) };
-        queue.trouble = Some(Box::new(evidence));
-        self.troubled.insert(id);
-        self.review_wanted = true;
-        pause
     }
 
     /// Learns from an outcome that ends no lease of this process.
@@ -413,30 +290,13 @@ impl<R: Resolve> Frontier<R> {
 
     /// A robots.txt that could not be had: its origin's URLs wait until it can, or fail when the patience has run out.
     pub(crate) fn robots_failed(&mut self, owner: &RobotsOwner, failure: Failure, ours: bool, now: Micros) {
-        let (patience, well) = (self.patience, self.health.clock(now));
-        let may_pass = failure.kind.is_transient() || failure.kind == FailureKind::RobotsUnreachable;
-        let before = owner.before.as_deref().cloned();
-        // One that failed otherwise before is believed, but while it is not clear whose trouble that is.
-        let looks = if self.may_be_ours(now) { self.further_looks(now) } else { 0 };
-        let is_early = before.as_ref().is_none_or(|before| before.tries < looks);
-        let doubtful = failure.kind.is_doubtful() && is_early;
-        let evidence = match patience.second_look() {
-            Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
-            _ if may_pass => Some(Evidence::fail(before, failure.clone(), &patience, well, now))
-                .filter(|evidence| !self.is_enough(evidence, now)),
-            _ => None,
-        };
         let queue = &mut self.hosts[owner.queue];
-        if let Some(trouble) = queue.trouble.as_mut().filter(|trouble| trouble.last_word == LastWord::Asked) {
-            trouble.last_word = if ours { LastWord::Unasked } else { LastWord::Silent };
-            self.review_wanted = true;
-        }
-        let (origins, pause) = (&mut queue.origins, patience.url_pause(0));
+        let evidence = self.trouble.robots_failed(queue, owner, (&failure, ours), now);
+        let pause = self.trouble.patience.url_pause(0);
         if ours {
-            self.robots.withdraw(origins, owner);
-        } else if self.robots.fail(origins, &owner.origin, (failure, evidence), pause, now) {
-            self.troubled.insert(owner.queue);
-            self.review_wanted = true;
+            self.robots.withdraw(&mut queue.origins, owner);
+        } else if self.robots.fail(&mut queue.origins, &owner.origin, (failure, evidence), pause, now) {
+            self.trouble.add(owner.queue);
         }
         self.place(owner.queue, now);
     }

@@ -27,30 +27,30 @@ impl<R: Resolve> Frontier<R> {
             return false;
         }
         // Rules that no portal gives show that the way is clear; anything else is compared as pages are.
-        if !is_page && !self.captive.is_captive() && (mark.is_none() || gives_rules(page)) {
+        if !is_page && !self.trouble.captive.is_captive() && (mark.is_none() || gives_rules(page)) {
             return self.is_same_robots(page, id, network);
         }
         let Some(mark) = mark else {
             // An error instead of a robots.txt may be the portal's, too.
             let is_unknown = page.response.result.is_ok()
                 && if is_page {
-                    self.captive.is_at_portal(network)
+                    self.trouble.captive.is_at_portal(network)
                 } else {
-                    !self.captive.is_past_portal(page, network, self.hosts[id].origins.mark())
+                    !self.trouble.captive.is_past_portal(page, network, self.hosts[id].origins.mark())
                 };
             if is_unknown {
                 discard(page, "asked behind a captive portal");
             }
             return is_unknown;
         };
-        let is_troubled = self.health.names.suspended().is_some();
+        let is_troubled = self.trouble.health.names.suspended().is_some();
         let queue = &self.hosts[id];
         let rules = queue.origins.own_mark();
         let giver = Giver { domain: queue.domain, network, before: queue.mark, rules };
-        match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
+        match self.trouble.captive.look(page, mark, giver, (is_troubled, self.trouble.health.connections.window())) {
             Look::Clear => {
                 page.mark = mark;
-                self.captive.remember(page, mark, giver, 0);
+                self.trouble.captive.remember(page, mark, giver, 0);
                 let queue = &mut self.hosts[id];
                 match is_page {
                     true => queue.learn_mark(mark),
@@ -83,10 +83,10 @@ impl<R: Resolve> Frontier<R> {
     fn is_own_robots(&mut self, page: &Outcome, id: QueueId, network: u64) -> bool {
         let Some(mark) = rules_mark(page) else { return false };
         let is_own = self.hosts[id].origins.own_mark() == mark
-            && !self.captive.is_of_lie(network)
-            && !self.captive.is_at_portal(network);
+            && !self.trouble.captive.is_of_lie(network)
+            && !self.trouble.captive.is_at_portal(network);
         if is_own {
-            self.captive.is_there(page, mark, self.health.connections.window());
+            self.trouble.captive.is_there(page, mark, self.trouble.health.connections.window());
         }
         is_own
     }
@@ -94,12 +94,12 @@ impl<R: Resolve> Frontier<R> {
     /// The same of a robots.txt: whether it is what others give instead of theirs.
     fn is_same_robots(&mut self, page: &mut Outcome, id: QueueId, network: u64) -> bool {
         let queue = &mut self.hosts[id];
-        if self.captive.is_suspicious() {
+        if self.trouble.captive.is_suspicious() {
             let origin = page.response.request.url.origin();
             let is_known = matches!(queue.origins.get(origin), Some(Robots::Known { .. }));
             let before = if is_known { SOME_PAGE } else { 0 };
             let giver = Giver { domain: queue.domain, network, before, rules: queue.origins.mark() };
-            if self.captive.look_at_robots(page, giver, self.health.connections.window()) {
+            if self.trouble.captive.look_at_robots(page, giver, self.trouble.health.connections.window()) {
                 discard(page, "the answer that other sites give for their pages");
                 return true;
             }
@@ -113,37 +113,37 @@ impl<R: Resolve> Frontier<R> {
 
     /// Whether an outcome that was judged waits until more is known: it is to be judged again when [`Frontier::is_decided`].
     pub fn is_held(&self, page: &Outcome) -> bool {
-        self.captive.is_held(page.response.request.lease)
+        self.trouble.captive.is_held(page.response.request.lease)
     }
 
     /// Whether more is known of an outcome that is held.
     pub fn is_decided(&self, page: &Outcome) -> bool {
-        self.captive.is_decided(page.response.request.lease)
+        self.trouble.captive.is_decided(page.response.request.lease)
     }
 
     /// Decides what outcomes are that are held; to be called before [`Frontier::is_decided`].
     pub fn decide(&mut self, now: Micros) {
-        if self.captive.wants_check(self.health.connections.window(), now) {
+        if self.trouble.captive.wants_check(self.trouble.health.connections.window(), now) {
             let names = vec![self.next_canary()];
             self.names.ask_fresh(names);
         }
-        let window = self.health.connections.window();
-        if self.captive.wants_others(window, now) {
-            self.health.connections.ask_now(now);
+        let window = self.trouble.health.connections.window();
+        if self.trouble.captive.wants_others(window, now) {
+            self.trouble.health.connections.ask_now(now);
         }
-        let is_held = |lease: &u64| self.captive.is_held(*lease);
-        let is_asking = self.health.connections.is_asking() && !self.health.probes.iter().all(is_held);
+        let is_held = |lease: &u64| self.trouble.captive.is_held(*lease);
+        let is_asking = self.trouble.health.connections.is_asking() && !self.trouble.health.probes.iter().all(is_held);
         if let Some(Confirmed { since, clear_at, domains, example, recorded }) =
-            self.captive.confirm(is_asking, window, now)
+            self.trouble.captive.confirm(is_asking, window, now)
         {
             let example = example.into_string();
-            self.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
+            self.trouble.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
             self.ask_again(recorded, now);
             // Rules may have been learnt before the first page.
             self.forget_what_the_portal_said(clear_at, now);
             self.suspended(since, now);
         }
-        for Confirmed { clear_at, domains, recorded, .. } in self.captive.take_ended() {
+        for Confirmed { clear_at, domains, recorded, .. } in self.trouble.captive.take_ended() {
             recorded.iter().for_each(|recent| self.was_answered_by_portal(&recent.url));
             self.ask_again(recorded, now);
             match domains < SAME {
@@ -151,15 +151,15 @@ impl<R: Resolve> Frontier<R> {
                 false => self.forget_what_the_portal_said(clear_at, now),
             }
         }
-        self.captive.decide(self.health.names.suspended().is_some(), window, now);
+        self.trouble.captive.decide(self.trouble.health.names.suspended().is_some(), window, now);
     }
 
     /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody who was asked
     /// later gave another answer, so that a captive portal may have given these. `written`: up to where outputs have the log already.
     pub fn doubt_last(&mut self, written: u64, now: Micros) {
-        let since = self.died_at.saturating_sub(self.longest_doubt());
+        let since = self.trouble.died_at.saturating_sub(self.longest_doubt());
         if self.has_others() {
-            let unconfirmed = self.captive.take_unconfirmed(since, written);
+            let unconfirmed = self.trouble.captive.take_unconfirmed(since, written);
             self.ask_again(unconfirmed, now);
         }
         self.doubt_rules(now);
@@ -168,25 +168,25 @@ impl<R: Resolve> Frontier<R> {
     /// Takes what earlier processes recorded as the sites' own: the last one ended by itself. It is not asked for again when a later
     /// process dies.
     pub fn confirm_last(&mut self) {
-        self.captive.confirm_all();
+        self.trouble.captive.confirm_all();
     }
 
     /// Lets the rules be asked for again that an earlier process learnt last: nobody compares rules.
     pub fn doubt_rules(&mut self, now: Micros) {
-        if self.died_at > 0 {
-            self.forget_rules(self.died_at.saturating_sub(self.longest_doubt()), now);
+        if self.trouble.died_at > 0 {
+            self.forget_rules(self.trouble.died_at.saturating_sub(self.longest_doubt()), now);
         }
     }
 
     /// How long a portal is there without being found, at most.
     pub(crate) fn longest_doubt(&self) -> Micros {
-        self.health.connections.window() * CHANGED_WINDOWS
+        self.trouble.health.connections.window() * CHANGED_WINDOWS
     }
 
     /// Takes back what may be a portal's, since the process ends before that is decided.
     pub fn doubt_held(&mut self, now: Micros) {
-        let window = self.health.connections.window();
-        if let Some(Confirmed { clear_at, recorded, .. }) = self.captive.take_suspected(window, now) {
+        let window = self.trouble.health.connections.window();
+        if let Some(Confirmed { clear_at, recorded, .. }) = self.trouble.captive.take_suspected(window, now) {
             self.ask_again(recorded, now);
             self.forget_rules(clear_at, now);
         }
@@ -194,7 +194,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// When the first answer came that was recorded and may be a captive portal's: nobody who was asked later gave another one.
     pub fn unconfirmed_since(&self) -> Option<Micros> {
-        self.captive.doubted().map(|recent| recent.finished).min().filter(|_| self.has_others())
+        self.trouble.captive.doubted().map(|recent| recent.finished).min().filter(|_| self.has_others())
     }
 
     /// Whether the crawl is of more than one domain: nobody else can confirm what a single one answers.
@@ -217,7 +217,7 @@ impl<R: Resolve> Frontier<R> {
     /// The name of a URL's host may be the portal's, and until the portal is gone the host would say the same.
     fn was_answered_by_portal(&mut self, url: &CrawlUrl) {
         if let Some(id) = self.hosts.find(url.host()) {
-            let until = self.captive.lasts_until(self.health.connections.window());
+            let until = self.trouble.captive.lasts_until(self.trouble.health.connections.window());
             let queue = &mut self.hosts[id];
             queue.doubt_name();
             queue.pace.hold(until.unwrap_or(0));

@@ -25,32 +25,32 @@ const CANARY: &str = ".example";
 impl<R: Resolve> Frontier<R> {
     /// Asks hosts that were well; when suspended also others, in the order of their turns. Who is asked answers for all.
     pub(crate) fn probe(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
-        let is_suspended = self.health.is_suspended();
+        let is_suspended = self.trouble.health.is_suspended();
         let mut requests = Vec::new();
-        let known: Vec<Well> = self.health.well.iter().rev().cloned().collect();
+        let known: Vec<Well> = self.trouble.health.well.iter().rev().cloned().collect();
         for well in &known {
-            let is_failing = self.health.connections.is_failing(well.domain, well.network);
+            let is_failing = self.trouble.health.connections.is_failing(well.domain, well.network);
             if requests.len() < max.min(PROBES) && (is_suspended || !is_failing) {
                 let request = self.probe_host(well, requests.is_empty(), now)?;
                 requests.extend(request);
             }
         }
         // Nobody's turn has come: those who were well are asked a little later.
-        let may_wait = !is_suspended && !known.is_empty() && self.health.connections.may_wait(now);
+        let may_wait = !is_suspended && !known.is_empty() && self.trouble.health.connections.may_wait(now);
         if requests.is_empty() && may_wait {
             return Ok(requests);
         }
         // The next round begins with others.
-        let asked = requests.len().min(self.health.well.len());
-        self.health.well.rotate_right(asked);
+        let asked = requests.len().min(self.trouble.health.well.len());
+        self.trouble.health.well.rotate_right(asked);
         while is_suspended && requests.len() < max.min(PROBES) {
             match self.next_request(now)? {
                 Some(request) => requests.push(request),
                 None => break,
             }
         }
-        self.health.probes.extend(requests.iter().map(|request| request.lease));
-        self.health.connections.begin_round(requests.len(), now);
+        self.trouble.health.probes.extend(requests.iter().map(|request| request.lease));
+        self.trouble.health.connections.begin_round(requests.len(), now);
         Ok(requests)
     }
 
@@ -68,7 +68,7 @@ impl<R: Resolve> Frontier<R> {
         }
         // Where all give the same answer, a page is no test: a robots.txt is. Of a portal that was found not every host can tell
         // by its robots.txt that it is gone.
-        let is_test = !(self.captive.is_suspicious() || self.captive.is_captive() && is_first);
+        let is_test = !(self.trouble.captive.is_suspicious() || self.trouble.captive.is_captive() && is_first);
         let has_turn = is_test && queue.due_at() <= now && !queue.is_empty();
         let has_room = self.page_budget() > 0 && start == Start::Now;
         let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
@@ -82,17 +82,17 @@ impl<R: Resolve> Frontier<R> {
 
     /// Asks the resolver for a name that cannot exist, and for names of hosts that were well.
     pub(crate) fn probe_names(&mut self, now: Micros) {
-        let is_suspended = self.health.names.suspended().is_some();
+        let is_suspended = self.trouble.health.names.suspended().is_some();
         let mut names = vec![self.next_canary()];
-        self.health.asked.clear();
-        for well in self.health.well.iter().rev() {
+        self.trouble.health.asked.clear();
+        for well in self.trouble.health.well.iter().rev() {
             let queue = &self.hosts[well.queue];
             let network = name_network(well.domain);
-            if self.health.asked.len() < PROBES
-                && (is_suspended || !self.health.names.is_failing(well.domain, network))
+            if self.trouble.health.asked.len() < PROBES
+                && (is_suspended || !self.trouble.health.names.is_failing(well.domain, network))
                 && is_name(&queue.host)
             {
-                self.health.asked.push(well.queue);
+                self.trouble.health.asked.push(well.queue);
                 names.push(queue.host.clone());
             }
         }
@@ -103,28 +103,28 @@ impl<R: Resolve> Frontier<R> {
                 names.push(self.hosts[id].host.clone());
             }
         }
-        self.health.names.begin_round(self.health.asked.len(), now);
+        self.trouble.health.names.begin_round(self.trouble.health.asked.len(), now);
         self.names.ask_fresh(names);
     }
 
     /// A name that cannot exist, another one each time: no cache knows it.
     pub(crate) fn next_canary(&mut self) -> Box<str> {
-        self.health.canaries += 1;
-        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.health.hash_of(self.health.canaries)).into();
-        self.health.canary = Some(canary.clone());
+        self.trouble.health.canaries += 1;
+        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.trouble.health.hash_of(self.trouble.health.canaries)).into();
+        self.trouble.health.canary = Some(canary.clone());
         canary
     }
 
     /// Learns from an answer for a name whether the resolvers are well. Gives whether it is one of their check's own.
     pub(crate) fn weigh_name(&mut self, answer: &Resolved, id: Option<QueueId>, now: Micros) -> bool {
-        if self.health.canary.as_deref() == Some(&*answer.name) {
-            self.health.canary = None;
+        if self.trouble.health.canary.as_deref() == Some(&*answer.name) {
+            self.trouble.health.canary = None;
             let failed = matches!(&answer.result, Err(failure) if is_of_resolver(failure.kind));
-            if self.health.names.canary(failed) {
+            if self.trouble.health.names.canary(failed) {
                 self.names_answered(now);
             }
             let lie = answer.result.as_ref().ok().and_then(|addresses| addresses.first());
-            self.captive.resolver_says(lie.map(|address| network_of(*address)));
+            self.trouble.captive.resolver_says(lie.map(|address| network_of(*address)));
             return true;
         }
         let Some(id) = id else { return false };
@@ -134,7 +134,7 @@ impl<R: Resolve> Frontier<R> {
         }
         let queue = &self.hosts[id];
         let (domain, known) = (queue.domain, queue.lives_at.is_some() || queue.answered);
-        let asked = self.health.asked.iter().position(|asked| *asked == id);
+        let asked = self.trouble.health.asked.iter().position(|asked| *asked == id);
         let is_permitted = |address: &IpAddr| self.politeness.permits(*address);
         let failure = match &answer.result {
             Err(failure) => Some(failure.kind),
@@ -144,32 +144,27 @@ impl<R: Resolve> Frontier<R> {
         match failure {
             Some(kind) if is_of_resolver(kind) || (known && is_denial(kind)) => {
                 let text = || format!("{}: {}", queue.host, kind.as_str());
-                self.health.names.fail(domain, name_network(domain), known, text, now);
+                self.trouble.health.names.fail(domain, name_network(domain), known, text, now);
                 if let Some(place) = asked {
-                    self.health.asked.swap_remove(place);
-                    self.health.names.end_probe();
+                    self.trouble.health.asked.swap_remove(place);
+                    self.trouble.health.names.end_probe();
                 }
             }
-            Some(_) => self.health.names.suspect(now),
+            Some(_) => self.trouble.health.names.suspect(now),
             None => {
                 if let Some(address) = answer.result.iter().flatten().next() {
-                    self.captive.name_answered(domain, network_of(*address));
+                    self.trouble.captive.name_answered(domain, network_of(*address));
                 }
-                self.health.address_at = self.health.clock(now);
+                self.trouble.health.address_at = self.trouble.health.clock(now);
                 self.names_answered(now);
             }
         }
         false
     }
 
-    /// Whether names of hosts that were well can be asked for.
-    pub(crate) fn can_probe_names(&self) -> bool {
-        self.health.well.iter().any(|well| is_name(&self.hosts[well.queue].host))
-    }
-
     /// A resolver answered for a name.
     fn names_answered(&mut self, now: Micros) {
-        if let Some(ended) = self.health.names.answer(now) {
+        if let Some(ended) = self.trouble.health.names.answer(now) {
             self.resume(&ended, now);
         }
     }
@@ -179,10 +174,10 @@ impl<R: Resolve> Frontier<R> {
         for (id, queue) in self.hosts.iter_mut() {
             let Some(origin) = queue.origins.with_rules() else { continue };
             queue.answered = true;
-            if self.health.well.len() < WELL {
+            if self.trouble.health.well.len() < WELL {
                 let network = name_network(queue.domain);
-                self.health.remember(id, queue.domain, network, origin);
-                (self.health.connections.answered, self.health.names.answered) = (true, true);
+                self.trouble.health.remember(id, queue.domain, network, origin);
+                (self.trouble.health.connections.answered, self.trouble.health.names.answered) = (true, true);
             }
         }
     }
@@ -207,7 +202,7 @@ fn is_of_resolver(kind: FailureKind) -> bool {
 }
 
 /// Whether a host is a name, and no address.
-fn is_name(host: &str) -> bool {
+pub(crate) fn is_name(host: &str) -> bool {
     host.ends_with(|last: char| last.is_ascii_alphabetic())
 }
 

@@ -101,7 +101,7 @@ impl<R: Resolve> Frontier<R> {
         queue.trouble = None;
         queue.origins.forgive();
         // Which of them is this host's may not be known yet; the others' comes again.
-        self.failing_addresses.clear();
+        self.trouble.addresses.clear();
         if matches!(queue.name, Name::Failed { .. }) {
             queue.name = Name::Unknown;
             queue.doubted = true;

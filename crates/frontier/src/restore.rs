@@ -44,7 +44,7 @@ impl<R: Resolve> Frontier<R> {
     /// Begins to restore a frontier that is empty or was loaded from a snapshot, or goes on with that.
     pub fn restore(&mut self) -> Restore<'_, R> {
         self.restoring = true;
-        let last = self.died_at;
+        let last = self.trouble.died_at;
         self.replay.get_or_insert(Replay { last, ..Replay::default() });
         Restore { frontier: self }
     }
@@ -59,7 +59,7 @@ impl<R: Resolve> Restore<'_, R> {
     /// The position in the log of what is told next: where its record ends. First that of the snapshot, if there was one.
     pub fn at(&mut self, position: u64) {
         if std::mem::replace(&mut self.frontier.replay().position, position) == 0 {
-            self.frontier.captive.is_before(position);
+            self.frontier.trouble.captive.is_before(position);
         }
     }
 
@@ -98,7 +98,7 @@ impl<R: Resolve> Restore<'_, R> {
         if std::mem::replace(&mut replay.process, process) != process && process > replay.last {
             self.was_down(process);
             // What the process before it left in doubt has been opened again.
-            self.frontier.captive.forget_all();
+            self.frontier.trouble.captive.forget_all();
         }
         self.last(process);
     }
@@ -113,7 +113,7 @@ impl<R: Resolve> Restore<'_, R> {
     fn was_down(&mut self, until: Micros) {
         let last = self.frontier.replay().last;
         if last > 0 {
-            self.frontier.was_down(until.saturating_sub(last));
+            self.frontier.trouble.was_down(&mut self.frontier.hosts, until.saturating_sub(last));
         }
     }
 
@@ -122,7 +122,7 @@ impl<R: Resolve> Restore<'_, R> {
         let request = &page.response.request;
         self.last(page.response.finished);
         if page.is_reopened() {
-            self.frontier.captive.forget_reopened(&request.key());
+            self.frontier.trouble.captive.forget_reopened(&request.key());
             return match request.purpose {
                 Purpose::Robots => {
                     self.forget_robots(&request.url);
@@ -149,7 +149,7 @@ impl<R: Resolve> Restore<'_, R> {
     /// Starts all clocks, and lets every queue go where it waits next.
     pub fn finish(self, now: Micros) {
         let mut this = self;
-        this.frontier.died_at = this.frontier.replay().last;
+        this.frontier.trouble.died_at = this.frontier.replay().last;
         this.was_down(now);
         let frontier = this.frontier;
         (frontier.restoring, frontier.replay) = (false, None);
@@ -182,7 +182,7 @@ impl<R: Resolve> Restore<'_, R> {
             let attempt = tries(page);
             match waiting {
                 Some(waiting) => {
-                    let waiting = Waiting { attempt, due: frontier.due_again(page), ..waiting };
+                    let waiting = Waiting { attempt, due: frontier.trouble.due_again(page), ..waiting };
                     frontier.hosts.requeue(id, &waiting);
                 }
                 None => {
@@ -200,7 +200,7 @@ impl<R: Resolve> Restore<'_, R> {
         // A log of an earlier version has no marks.
         if page.mark != 0 {
             let giver = Giver { domain: queue.domain, network, before: queue.mark, rules: 0 };
-            frontier.captive.remember(page, page.mark, giver, position);
+            frontier.trouble.captive.remember(page, page.mark, giver, position);
             queue.learn_mark(page.mark);
         }
         let received = match &page.response.result {

@@ -155,9 +155,9 @@ impl<R: Resolve> Frontier<R> {
     fn pack_leases(&self, record: &mut Vec<u8>) {
         self.leases.pack(record);
         // Not in the version before.
-        put_number(record, self.health.looked);
-        let since = self.health.looked.saturating_sub(self.longest_doubt());
-        let unconfirmed: Vec<_> = self.captive.doubted().filter(|recent| recent.finished >= since).collect();
+        put_number(record, self.trouble.health.looked);
+        let since = self.trouble.health.looked.saturating_sub(self.longest_doubt());
+        let unconfirmed: Vec<_> = self.trouble.captive.doubted().filter(|recent| recent.finished >= since).collect();
         put_number(record, unconfirmed.len() as u64);
         unconfirmed.iter().for_each(|recent| recent.pack(record));
         self.outbox.pack(record);
@@ -171,7 +171,7 @@ impl<R: Resolve> Frontier<R> {
         if from.is_empty() {
             return Some(());
         }
-        self.died_at = codec::number(from)?;
+        self.trouble.died_at = codec::number(from)?;
         let mut unconfirmed = VecDeque::new();
         for _ in 0..codec::number(from)?.min(RECENT as u64) {
             let queue = |url: &CrawlUrl| self.hosts.find(url.host());
@@ -183,7 +183,7 @@ impl<R: Resolve> Frontier<R> {
             self.outbox.unpack(from)?;
             unpack_options(&mut unconfirmed, from)?;
         }
-        self.captive.load(unconfirmed);
+        self.trouble.captive.load(unconfirmed);
         Some(())
     }
 

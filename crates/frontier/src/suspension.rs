@@ -10,11 +10,11 @@ use hashbrown::DefaultHashBuilder;
 use lycosa_records::Outcome;
 use lycosa_url::{FailureKind, Micros};
 
+use crate::hosts::Hosts;
 use crate::health::{Cause, Channel, Path, Suspension};
-use crate::patience::Evidence;
 use crate::politeness::domains::DomainId;
 use crate::politeness::sign::{Word, word};
-use crate::probe::network_of;
+use crate::probe::{is_name, network_of};
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve, Settings};
 
@@ -147,6 +147,11 @@ impl Health {
         self.well.remove(place);
     }
 
+    /// Whether names of hosts that were healthy can be asked for.
+    pub(crate) fn can_probe_names(&self, hosts: &Hosts) -> bool {
+        self.well.iter().any(|well| is_name(&hosts[well.queue].host))
+    }
+
     /// Spreads a number, differently in each process.
     pub(crate) fn hash_of(&self, number: u64) -> u64 {
         self.hasher.hash_one(number)
@@ -169,12 +174,12 @@ impl Health {
 impl<R: Resolve> Frontier<R> {
     /// What is to be said of the crawl's own trouble, once.
     pub fn messages(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.health.messages)
+        std::mem::take(&mut self.trouble.health.messages)
     }
 
     /// Why the crawl is suspended, if it is.
     pub fn suspensions(&self) -> Vec<Suspension> {
-        self.health.suspensions().cloned().collect()
+        self.trouble.health.suspensions().cloned().collect()
     }
 
     /// Whether the crawl is suspended for longer than it may be.
@@ -184,20 +189,20 @@ impl<R: Resolve> Frontier<R> {
         let is_over = |path: &Path| {
             // Where nobody has ever answered nothing says that the trouble is ours.
             let longest = if path.has_proof() { longest } else { longest / WITHOUT_PROOF };
-            let now = self.health.looked.saturating_sub(self.health.absent);
+            let now = self.trouble.health.looked.saturating_sub(self.trouble.health.absent);
             path.suspended().is_some_and(|it| now.saturating_sub(it.since) >= longest)
         };
-        is_over(&self.health.names) || is_over(&self.health.connections)
+        is_over(&self.trouble.health.names) || is_over(&self.trouble.health.connections)
     }
 
     /// The process was stopped or the machine suspended: nobody could confirm anything, leases last longer, and what failed
     /// meanwhile was no site's fault.
     pub fn was_away(&mut self, from: Micros, to: Micros) {
         let away = to.saturating_sub(from);
-        self.health.gap = (from, to);
-        match self.health.since {
-            None => self.health.stopped = self.health.stopped.saturating_add(away),
-            Some(_) => self.health.absent = self.health.absent.saturating_add(away),
+        self.trouble.health.gap = (from, to);
+        match self.trouble.health.since {
+            None => self.trouble.health.stopped = self.trouble.health.stopped.saturating_add(away),
+            Some(_) => self.trouble.health.absent = self.trouble.health.absent.saturating_add(away),
         }
         self.was_slow(away);
     }
@@ -216,21 +221,21 @@ impl<R: Resolve> Frontier<R> {
         match word(page) {
             Word::Answered => {
                 self.hosts[id].answered = true;
-                self.health.remember(id, domain, network, page.response.request.url.origin());
-                if self.captive.ends(page.response.started)
-                    && let Some(ended) = self.health.connections.answer(at)
+                self.trouble.health.remember(id, domain, network, page.response.request.url.origin());
+                if self.trouble.captive.ends(page.response.started)
+                    && let Some(ended) = self.trouble.health.connections.answer(at)
                 {
                     self.resume(&ended, at);
                 }
             }
             Word::Silent => {
-                page.ours = self.health.is_suspended()
-                    || self.health.was_stopped(page)
+                page.ours = self.trouble.health.is_suspended()
+                    || self.trouble.health.was_stopped(page)
                     || matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::LocalFailure);
                 let known = self.hosts[id].answered;
                 let host = &self.hosts[id].host;
                 let kind = page.response.result.as_ref().err().map_or("", |failure| failure.kind.as_str());
-                self.health.connections.fail(domain, network, known, || format!("{host}: {kind}"), at);
+                self.trouble.health.connections.fail(domain, network, known, || format!("{host}: {kind}"), at);
             }
             Word::Nothing => {}
         }
@@ -238,14 +243,14 @@ impl<R: Resolve> Frontier<R> {
 
     /// Decides whether the trouble is ours, and asks for names that tell.
     pub(crate) fn look_at_trouble(&mut self, now: Micros) {
-        if self.health.names.wants_round(now) {
+        if self.trouble.health.names.wants_round(now) {
             self.probe_names(now);
         }
-        let (known, domains) = (self.health.well.len(), self.politeness.domains.len());
+        let (known, domains) = (self.trouble.health.well.len(), self.politeness.domains.len());
         for channel in [Channel::Names, Channel::Connections] {
             let path = match channel {
-                Channel::Names => &mut self.health.names,
-                Channel::Connections => &mut self.health.connections,
+                Channel::Names => &mut self.trouble.health.names,
+                Channel::Connections => &mut self.trouble.health.connections,
             };
             if let Some(since) = path.suspend(channel, known, domains, now) {
                 self.suspended(since, now);
@@ -255,60 +260,35 @@ impl<R: Resolve> Frontier<R> {
 
     /// Begins a suspension: what was held against hosts since then is taken back.
     pub(crate) fn suspended(&mut self, since: Micros, now: Micros) {
-        self.health.since.get_or_insert(since);
+        self.trouble.health.since.get_or_insert(since);
         self.take_back(since, now);
-        let text = self.health.suspensions().map(|it| describe(it, now)).collect::<Vec<_>>().join("; ");
-        self.health.messages.push(format!("suspended: {text}; nothing is given up meanwhile, probes go on"));
+        let text = self.trouble.health.suspensions().map(|it| describe(it, now)).collect::<Vec<_>>().join("; ");
+        self.trouble.health.messages.push(format!("suspended: {text}; nothing is given up meanwhile, probes go on"));
     }
 
     /// Ends a suspension.
     pub(crate) fn resume(&mut self, ended: &Suspension, now: Micros) {
         if ended.cause == Cause::Captive {
-            self.captive.clear(now);
+            self.trouble.captive.clear(now);
             self.forget_what_the_portal_said(ended.since, now);
         }
         // While the healthy clock stands still, so that only what came since then is forgotten.
         self.take_back(ended.since, now);
-        if self.health.suspensions().next().is_none()
-            && let Some(since) = self.health.since.take()
+        if self.trouble.health.suspensions().next().is_none()
+            && let Some(since) = self.trouble.health.since.take()
         {
-            self.health.absent = 0;
-            self.health.stopped = self.health.stopped.saturating_add(now.saturating_sub(since));
+            self.trouble.health.absent = 0;
+            self.trouble.health.stopped = self.trouble.health.stopped.saturating_add(now.saturating_sub(since));
         }
         let seconds = now.saturating_sub(ended.since) / 1_000_000;
-        self.health
+        self.trouble.health
             .messages
             .push(format!("the crawl goes on after {seconds} s: {} answer again", who(ended.cause)));
     }
 
-    /// Moves what speaks against hosts by the time in which no process ran: it counts as no patience.
-    pub(crate) fn was_down(&mut self, away: Micros) {
-        let mut shift = |evidence: &mut Evidence| {
-            evidence.since = evidence.since.saturating_add(away);
-            evidence.last = evidence.last.saturating_add(away);
-        };
-        self.failing_addresses.values_mut().for_each(&mut shift);
-        for id in &self.troubled {
-            let queue = &mut self.hosts[*id];
-            queue.trouble.as_deref_mut().map(&mut shift);
-            queue.origins.evidence_mut().for_each(&mut shift);
-        }
-    }
-
-    /// Forgets what speaks against hosts since then.
+    /// Forgets the evidence since then.
     fn take_back(&mut self, since: Micros, now: Micros) {
-        let well = self.health.clock(since);
-        self.failing_addresses.retain(|_, evidence| evidence.take_back(well));
-        let failing: Vec<QueueId> = self.troubled.iter().copied().collect();
-        for id in failing {
-            let queue = &mut self.hosts[id];
-            if let Some(evidence) = queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none())
-                && !evidence.take_back(well)
-            {
-                queue.trouble = None;
-            }
-            queue.origins.take_back(well);
-            queue.pace.forgive(since);
+        for id in self.trouble.take_back(&mut self.hosts, since) {
             self.place(id, now);
         }
         self.politeness.addresses.forgive(since);

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use hashbrown::HashMap;
 use lycosa_records::{Head, Outcome, Purpose, Received, Request, Response, Times};
 use lycosa_url::{AddressPolicy, Failure, FailureKind, NameClass};
 
