@@ -266,7 +266,8 @@ mod tests {
     #[test]
     fn a_link_is_new_once_and_the_others_are_counted() {
         let mut dedup = Dedup::new(&Settings::default(), Seen::default());
-        let urls = ["http://a.com/", "http://a.com/1", "http://a.com/"].map(|text| CrawlUrl::parse(text).unwrap());
+        let urls =
+            ["http://a.com/", "http://a.com/1", "http://a.com/"].map(|text| CrawlUrl::parse(text).unwrap());
         let links: Vec<_> =
             urls.iter().map(|url| AllowedLink { url: url.borrow(), depth: 1, page: 1 }).collect();
         assert_eq!(dedup.add_links(&links, 0), [Answer::New, Answer::New, Answer::Known]);

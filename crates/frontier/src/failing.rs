@@ -66,7 +66,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Settles a URL without a fetch.
     pub(crate) fn settle(&mut self, waiting: Waiting, failure: Failure, now: Micros) {
-        self.counts.tally.shift(State::Waiting, State::settled(&failure), 1);
+        self.tally.shift(State::Waiting, State::settled(&failure), 1);
         let Waiting { url, depth, attempt, chain, options, .. } = waiting;
         let mut page = Outcome::settled(url, depth, chain, now, failure).with_options(options);
         page.response.request.attempt = attempt;

@@ -8,9 +8,9 @@ use lycosa_url::Micros;
 
 use crate::ahead::Cause;
 use crate::leases::Lease;
+use crate::names::Name;
 use crate::politeness::Start;
 use crate::politeness::domains::DomainId;
-use crate::names::Name;
 use crate::robots::Permission;
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
@@ -41,7 +41,8 @@ impl<R: Resolve> Frontier<R> {
             requests = self.probe(max, now)?;
         }
         let mut is_dry = false;
-        let is_held_up = self.trouble.health.is_suspended() || self.trouble.captive.is_full() || self.outbox.is_full();
+        let is_held_up =
+            self.trouble.health.is_suspended() || self.trouble.captive.is_full() || self.outbox.is_full();
         while requests.len() < max && !is_dry && !is_held_up {
             let request = self.next_request(now)?;
             is_dry = request.is_none();
@@ -67,7 +68,9 @@ impl<R: Resolve> Frontier<R> {
             && self.settled.len() < SETTLED_AT_ONCE
             && now >= self.politeness.ready_at()
         {
-            let Some((address, queue)) = self.schedule.next(&self.politeness.addresses, now) else { return Ok(None) };
+            let Some((address, queue)) = self.schedule.next(&self.politeness.addresses, now) else {
+                return Ok(None);
+            };
             self.hosts[queue].placed = false;
             let request = self.grant(queue, address, now)?;
             if request.is_none() {
@@ -180,7 +183,7 @@ impl<R: Resolve> Frontier<R> {
             _ => None,
         };
         if purpose == Purpose::Page {
-            self.counts.tally.shift(State::Waiting, State::Leased, 1);
+            self.tally.shift(State::Waiting, State::Leased, 1);
         }
         let mut request = Request {
             task: Arc::clone(&self.settings.task),
@@ -239,7 +242,7 @@ impl<R: Resolve> Frontier<R> {
             self.hosts[id].front.push(waiting);
         } else {
             self.hosts.requeue(id, &waiting);
-            self.counts.tally.shift(State::Leased, State::Waiting, 1);
+            self.tally.shift(State::Leased, State::Waiting, 1);
         }
         self.place(id, now);
     }

@@ -299,12 +299,15 @@ mod tests {
         let (mut hosts, mut domains) = (Hosts::new(&settings), Domains::default());
         let mut add = |text: &str, hosts: &mut Hosts| {
             let url = url(text);
-            hosts.has_capacity_for(url.borrow(), &domains).map(|()| hosts.find_or_insert(url.host(), &mut domains))
+            hosts
+                .has_capacity_for(url.borrow(), &domains)
+                .map(|()| hosts.find_or_insert(url.host(), &mut domains))
         };
         assert_eq!(add("http://a.com/", &mut hosts), Ok(0));
         assert_eq!(add("http://a.com/2", &mut hosts), Ok(0));
         assert_eq!(add("http://b.a.com/", &mut hosts), Ok(1));
-        let text = "links to new hosts are left out: politeness.domain_hosts is 2; the first: http://c.a.com/";
+        let text =
+            "links to new hosts are left out: politeness.domain_hosts is 2; the first: http://c.a.com/";
         assert_eq!(add("http://c.a.com/", &mut hosts), Err(Some(text.to_owned())));
         assert_eq!(add("http://d.com/", &mut hosts), Ok(2));
         assert_eq!(add("http://e.com/", &mut hosts), Err(None), "said once");
@@ -317,7 +320,8 @@ mod tests {
         let queue_directory = Some(directory.path().to_owned());
         let settings = Settings { queue_memory: 20_000, queue_directory, ..Settings::default() };
         let (mut hosts, mut domains) = (Hosts::new(&settings), Domains::default());
-        let pages = |host: u32| (0..200).map(move |page| url(&format!("http://h{host}.com/a-long-path/{page}")));
+        let pages =
+            |host: u32| (0..200).map(move |page| url(&format!("http://h{host}.com/a-long-path/{page}")));
         for host in 0..10 {
             for page in pages(host) {
                 let id = hosts.find_or_insert(page.host(), &mut domains);
@@ -328,7 +332,10 @@ mod tests {
         }
         assert!(!hosts.sync().unwrap().is_empty(), "some are on disk");
         for (id, page) in (0..10).flat_map(|host| pages(host).map(move |page| (host, page))) {
-            let waiting = hosts.next_waiting(id, &mut FairTurns::default(), &mut Tombstones::default(), 0).unwrap().unwrap();
+            let waiting = hosts
+                .next_waiting(id, &mut FairTurns::default(), &mut Tombstones::default(), 0)
+                .unwrap()
+                .unwrap();
             assert_eq!(waiting.url, page);
         }
         assert_eq!((hosts.memory(), hosts.sync().unwrap()), (0, BTreeSet::new()));

@@ -54,7 +54,7 @@ impl<R: Resolve> Frontier<R> {
         }
         let mut verified = self.dedup.verify()?;
         // Which page each was on is not known any more: they count as links of the last one.
-        self.names.begin_links(self.counts.pages);
+        self.names.begin_links(self.pages);
         while let Some(waiting) = self.dedup.next_new(&mut verified) {
             self.enqueue(&waiting.candidate(), now);
         }
@@ -87,7 +87,7 @@ impl<R: Resolve> Frontier<R> {
             if self.admission.allow(link.url, depth, link.nofollow) {
                 let url = link.url;
                 if !self.outbox.takes(&Candidate::link(url, depth)) {
-                    into.push(AllowedLink { url, depth, page: self.counts.pages });
+                    into.push(AllowedLink { url, depth, page: self.pages });
                 }
             }
         }
@@ -101,7 +101,7 @@ impl<R: Resolve> Frontier<R> {
             message.into_iter().for_each(|message| self.trouble.health.tell(message));
             return;
         }
-        self.counts.tally.shift(State::Unknown, State::Waiting, 1);
+        self.tally.shift(State::Unknown, State::Waiting, 1);
         let id = self.queue_of(candidate.url.host());
         self.hosts.push(id, candidate);
         if !self.hosts[id].placed {

@@ -72,8 +72,8 @@ pub use politeness::block_list::{BadLine, BlockList};
 use restore::Replay;
 pub use restore::Restore;
 pub use review::Failing;
-pub use robots::Rules;
 use robots::RobotsCache;
+pub use robots::Rules;
 use schedule::{QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
@@ -155,10 +155,11 @@ pub struct Frontier<R> {
     trouble: Trouble,
     leases: Leases,
     settled: Vec<Outcome>,
-    counts: Counts,
-    /// What the log tells is being done again: no queue goes anywhere.
-    restoring: bool,
-    /// How far, meanwhile.
+    /// URLs by state.
+    tally: Tally,
+    /// Pages recorded.
+    pages: u64,
+    /// How far the log has been replayed, while it is: no queue is scheduled and no name is asked for.
     replay: Option<Replay>,
 }
 
@@ -184,8 +185,8 @@ impl<R: Resolve> Frontier<R> {
             trouble: Trouble::new(&settings),
             leases: Leases::new(&settings),
             settled: Vec::new(),
-            counts: Counts::default(),
-            restoring: false,
+            tally: Tally::default(),
+            pages: 0,
             replay: None,
             settings,
         }
@@ -239,7 +240,7 @@ impl<R: Resolve> Frontier<R> {
         if self.is_suspended_for_too_long() {
             return self.settled.is_empty();
         }
-        let waiting = self.counts.tally.count(State::Waiting);
+        let waiting = self.tally.count(State::Waiting);
         let nothing_waits = waiting == 0 && !self.dedup.has_suspects();
         self.leases.is_empty() && self.settled.is_empty() && (nothing_waits || self.page_budget() == 0)
     }
@@ -249,7 +250,8 @@ impl<R: Resolve> Frontier<R> {
     pub fn due_at(&self) -> Option<Micros> {
         let name = self.names.retry_at().filter(|_| self.trouble.health.names.suspended().is_none());
         let lease = self.leases.due_at();
-        let may_start = self.page_budget() > 0 && !self.trouble.health.is_suspended() && !self.trouble.captive.is_full();
+        let may_start =
+            self.page_budget() > 0 && !self.trouble.health.is_suspended() && !self.trouble.captive.is_full();
         let start = self.schedule.due_at().filter(|_| may_start);
         let start = start.map(|due| due.max(self.politeness.ready_at()));
         let failing = self.trouble.next_failing().map(|_| 0);
@@ -264,7 +266,8 @@ impl<R: Resolve> Frontier<R> {
     pub fn counts(&self) -> Counts {
         // What is refused for its host is known, so that it is looked at once, and not admitted.
         let known = self.dedup.len().saturating_sub(self.hosts.refused());
-        let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.trouble.health.looked));
+        let next_turn_us =
+            self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.trouble.health.looked));
         let outbox = self.outbox.len() as u64;
         let refused = |refusal| self.admission.refused(refusal);
         let refused = Refused {
@@ -277,13 +280,13 @@ impl<R: Resolve> Frontier<R> {
         };
         let late = self.leases.late();
         Counts {
-            tally: self.counts.tally,
+            tally: self.tally,
             known,
             hosts: self.hosts.len() as u64,
             unresolved: self.names.unresolved(),
             outbox,
             idle_for_names_us: self.names.waited_us(),
-            pages: self.counts.pages,
+            pages: self.pages,
             refused,
             late,
             idle: self.names.idle_causes(),
@@ -300,7 +303,12 @@ impl<R: Resolve> Frontier<R> {
     fn place(&mut self, id: QueueId, now: Micros) {
         let well = self.trouble.health.clock(now);
         let queue = &mut self.hosts[id];
-        if self.restoring || queue.placed || queue.failing || queue.is_empty() || queue.waits_for_robots() {
+        if self.replay.is_some()
+            || queue.placed
+            || queue.failing
+            || queue.is_empty()
+            || queue.waits_for_robots()
+        {
             return;
         }
         match queue.trouble.as_ref().and_then(|evidence| evidence.given_up) {
@@ -331,14 +339,14 @@ impl<R: Resolve> Frontier<R> {
 
     /// Pages that may still be leased before `max_pages` is reached.
     fn page_budget(&self) -> u64 {
-        let used = self.counts.pages + self.leases.pages();
+        let used = self.pages + self.leases.pages();
         self.settings.max_pages.map_or(u64::MAX, |max| max.saturating_sub(used))
     }
 }
 
 impl<R> std::fmt::Debug for Frontier<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Frontier").field("counts", &self.counts).finish_non_exhaustive()
+        f.debug_struct("Frontier").field("tally", &self.tally).finish_non_exhaustive()
     }
 }
 

@@ -127,7 +127,8 @@ impl<R: Resolve> Frontier<R> {
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
             let queue = lease.queue;
             // Where the first address did not answer, another one was asked: its pace counts from here on.
-            let asked = page.response.address.map_or(lease.address, |address| self.politeness.addresses.id(address));
+            let asked =
+                page.response.address.map_or(lease.address, |address| self.politeness.addresses.id(address));
             if asked != lease.address {
                 self.politeness.addresses.rest(asked, page.response.finished);
             }
@@ -161,7 +162,7 @@ impl<R: Resolve> Frontier<R> {
         match &page.response.result {
             Ok(received) => self.follow(lease.queue, page, received.status, links, now),
             Err(failure) => {
-                self.counts.tally.shift(State::Leased, State::settled(failure), 1);
+                self.tally.shift(State::Leased, State::settled(failure), 1);
                 Ok(())
             }
         }
@@ -177,7 +178,7 @@ impl<R: Resolve> Frontier<R> {
         now: Micros,
     ) -> io::Result<()> {
         let request = &page.response.request;
-        self.counts.tally.shift(State::Leased, State::Done, 1);
+        self.tally.shift(State::Leased, State::Done, 1);
         if let Some(target) = &page.redirect {
             // A seed that moved brings its new place into the crawl.
             if request.depth == 0 {
@@ -193,7 +194,7 @@ impl<R: Resolve> Frontier<R> {
             }
             return self.admit(&candidate, now).map(drop);
         }
-        self.counts.pages += 1;
+        self.pages += 1;
         self.politeness.domains.count_page(self.hosts[id].domain);
         self.learn_canonical(page);
         self.allowed_links(page, links);

@@ -8,8 +8,8 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
 use crate::health::Cause;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
-use crate::robots::Robots;
 use crate::recent::Recent;
+use crate::robots::Robots;
 use crate::same::{Confirmed, Giver, SAME};
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve};
@@ -47,7 +47,12 @@ impl<R: Resolve> Frontier<R> {
         let queue = &self.hosts[id];
         let rules = queue.origins.own_mark();
         let giver = Giver { domain: queue.domain, network, before: queue.mark, rules };
-        match self.trouble.captive.look(page, mark, giver, (is_troubled, self.trouble.health.connections.window())) {
+        match self.trouble.captive.look(
+            page,
+            mark,
+            giver,
+            (is_troubled, self.trouble.health.connections.window()),
+        ) {
             Look::Clear => {
                 page.mark = mark;
                 self.trouble.captive.remember(page, mark, giver, 0);
@@ -132,7 +137,8 @@ impl<R: Resolve> Frontier<R> {
             self.trouble.health.connections.ask_now(now);
         }
         let is_held = |lease: &u64| self.trouble.captive.is_held(*lease);
-        let is_asking = self.trouble.health.connections.is_asking() && !self.trouble.health.probes.iter().all(is_held);
+        let is_asking =
+            self.trouble.health.connections.is_asking() && !self.trouble.health.probes.iter().all(is_held);
         if let Some(Confirmed { since, clear_at, domains, example, recorded }) =
             self.trouble.captive.confirm(is_asking, window, now)
         {

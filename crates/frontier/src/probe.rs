@@ -7,9 +7,9 @@ use std::net::IpAddr;
 use lycosa_records::Request;
 use lycosa_url::{CrawlUrl, FailureKind, Micros, Resolved};
 
+use crate::names::Name;
 use crate::politeness::Start;
 use crate::politeness::domains::DomainId;
-use crate::names::Name;
 use crate::schedule::QueueId;
 use crate::suspension::{WELL, Well};
 use crate::waiting::{RobotsOwner, Waiting};
@@ -68,7 +68,8 @@ impl<R: Resolve> Frontier<R> {
         }
         // Where all give the same answer, a page is no test: a robots.txt is. Of a portal that was found not every host can tell
         // by its robots.txt that it is gone.
-        let is_test = !(self.trouble.captive.is_suspicious() || self.trouble.captive.is_captive() && is_first);
+        let is_test =
+            !(self.trouble.captive.is_suspicious() || self.trouble.captive.is_captive() && is_first);
         let has_turn = is_test && queue.due_at() <= now && !queue.is_empty();
         let has_room = self.page_budget() > 0 && start == Start::Now;
         let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
@@ -110,7 +111,9 @@ impl<R: Resolve> Frontier<R> {
     /// A name that cannot exist, another one each time: no cache knows it.
     pub(crate) fn next_canary(&mut self) -> Box<str> {
         self.trouble.health.canaries += 1;
-        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.trouble.health.hash_of(self.trouble.health.canaries)).into();
+        let canary: Box<str> =
+            format!("lycosa-{:016x}{CANARY}", self.trouble.health.hash_of(self.trouble.health.canaries))
+                .into();
         self.trouble.health.canary = Some(canary.clone());
         canary
     }

@@ -73,11 +73,11 @@ impl<R: Resolve> Frontier<R> {
             Err(failure) => State::settled(failure),
         };
         if from == State::Done && page.redirect.is_none() {
-            self.counts.pages = self.counts.pages.saturating_sub(1);
+            self.pages = self.pages.saturating_sub(1);
             let domain = self.politeness.domains.of(request.url.host());
             self.politeness.domains.uncount_page(domain);
         }
-        self.counts.tally.shift(from, State::Waiting, 1);
+        self.tally.shift(from, State::Waiting, 1);
         let id = self.queue_of(request.url.host());
         self.forgive_host(id);
         // After a restart its entry may stand in its queue still, as one to be passed over.

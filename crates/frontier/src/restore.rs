@@ -35,6 +35,13 @@ pub(crate) struct Replay {
     position: u64,
 }
 
+impl Replay {
+    /// Nothing is replayed yet; `last`: the last time that a snapshot has.
+    pub(crate) fn after(last: Micros) -> Self {
+        Replay { last, ..Replay::default() }
+    }
+}
+
 /// A frontier that is being restored; fed in the order of the log.
 pub struct Restore<'a, R> {
     frontier: &'a mut Frontier<R>,
@@ -43,9 +50,7 @@ pub struct Restore<'a, R> {
 impl<R: Resolve> Frontier<R> {
     /// Begins to restore a frontier that is empty or was loaded from a snapshot, or goes on with that.
     pub fn restore(&mut self) -> Restore<'_, R> {
-        self.restoring = true;
-        let last = self.trouble.died_at;
-        self.replay.get_or_insert(Replay { last, ..Replay::default() });
+        self.replay.get_or_insert(Replay::after(self.trouble.died_at));
         Restore { frontier: self }
     }
 
@@ -152,7 +157,7 @@ impl<R: Resolve> Restore<'_, R> {
         this.frontier.trouble.died_at = this.frontier.replay().last;
         this.was_down(now);
         let frontier = this.frontier;
-        (frontier.restoring, frontier.replay) = (false, None);
+        frontier.replay = None;
         frontier.leave_alone(Micros::MAX, now);
         frontier.politeness.restart(now);
         frontier.remember_well();
@@ -194,7 +199,7 @@ impl<R: Resolve> Restore<'_, R> {
         if waiting.is_none() {
             frontier.dedup.tombstones.insert(*digest, Tombstone::Settled);
         }
-        frontier.counts.tally.shift(State::Waiting, State::Leased, 1);
+        frontier.tally.shift(State::Waiting, State::Leased, 1);
         let queue = &mut frontier.hosts[id];
         let network = page.response.address.map_or(0, network_of);
         // A log of an earlier version has no marks.
@@ -206,7 +211,7 @@ impl<R: Resolve> Restore<'_, R> {
         let received = match &page.response.result {
             Ok(received) => received,
             Err(failure) => {
-                frontier.counts.tally.shift(State::Leased, State::settled(failure), 1);
+                frontier.tally.shift(State::Leased, State::settled(failure), 1);
                 return Ok(());
             }
         };

@@ -55,7 +55,7 @@ impl<R: Resolve> Frontier<R> {
             return;
         }
         self.trouble.begin_review(&self.hosts, now);
-        let waiting = self.counts.tally.count(State::Waiting);
+        let waiting = self.tally.count(State::Waiting);
         let is_alone =
             !self.dedup.has_suspects() && self.trouble.has_only_failing(&self.hosts, &self.leases, waiting);
         if !self.trouble.may_give_up(is_alone, now) {
@@ -204,8 +204,7 @@ impl Trouble {
                 Name::Known { clock, .. } => self.addresses.contains_key(clock),
                 _ => false,
             };
-            let others =
-                hosts.iter().filter(|(id, _)| !self.troubled.contains(id) || !is_failing(id));
+            let others = hosts.iter().filter(|(id, _)| !self.troubled.contains(id) || !is_failing(id));
             of_failing += others.map(|(_, queue)| queue).filter(lives_there).map(Queue::len).sum::<usize>();
         }
         of_failing as u64 >= waiting && leases.iter().all(|(_, lease)| is_no_work(lease))

@@ -21,6 +21,7 @@ use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
 use crate::queue::Queue;
 use crate::recent::{Recent, pack_options, unpack_options};
+use crate::restore::Replay;
 use crate::robots::RobotsCache;
 use crate::schedule::QueueId;
 use crate::state::State;
@@ -78,8 +79,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
         let mut record = Vec::new();
         self.verify(0)?;
-        let files =
-            SnapshotFiles { queues: self.hosts.sync()?, seen: self.dedup.files() };
+        let files = SnapshotFiles { queues: self.hosts.sync()?, seen: self.dedup.files() };
         write_record(into, &mut record, |record| files.pack(record))?;
         write_record(into, &mut record, |record| self.pack_counts(record))?;
         write_record(into, &mut record, |record| {
@@ -106,7 +106,6 @@ impl<R: Resolve> Frontier<R> {
     /// Reads what [`Frontier::save`] wrote; [`Frontier::restore`] tells it the rest of the log.
     pub fn load(settings: Settings, resolver: R, from: &mut dyn Read) -> io::Result<(Self, SnapshotFiles)> {
         let mut frontier = Frontier::with(settings, resolver, Seen::default());
-        frontier.restoring = true;
         let files = SnapshotFiles::read(from)?;
         let mut record = Vec::new();
         read_record(from, &mut record)?;
@@ -127,7 +126,7 @@ impl<R: Resolve> Frontier<R> {
             frontier.hosts.insert(queue, &mut frontier.politeness.domains);
         }
         // A crawl would wait for ever for what is in no queue. Queues may hold more: entries that are out of date.
-        if frontier.counts.tally.count(State::Waiting) > queued {
+        if frontier.tally.count(State::Waiting) > queued {
             return Err(damaged());
         }
         read_record(from, &mut record)?;
@@ -139,6 +138,8 @@ impl<R: Resolve> Frontier<R> {
         read_record(from, &mut record)?;
         frontier.unpack_leases(&record).ok_or_else(damaged)?;
         frontier.dedup.load(&frontier.settings, from)?;
+        // Without the rest of the log nothing is scheduled.
+        frontier.replay = Some(Replay::after(frontier.trouble.died_at));
         Ok((frontier, files))
     }
 
@@ -157,7 +158,8 @@ impl<R: Resolve> Frontier<R> {
         // Not in the version before.
         put_number(record, self.trouble.health.looked);
         let since = self.trouble.health.looked.saturating_sub(self.longest_doubt());
-        let unconfirmed: Vec<_> = self.trouble.captive.doubted().filter(|recent| recent.finished >= since).collect();
+        let unconfirmed: Vec<_> =
+            self.trouble.captive.doubted().filter(|recent| recent.finished >= since).collect();
         put_number(record, unconfirmed.len() as u64);
         unconfirmed.iter().for_each(|recent| recent.pack(record));
         self.outbox.pack(record);
@@ -175,8 +177,7 @@ impl<R: Resolve> Frontier<R> {
         let mut unconfirmed = VecDeque::new();
         for _ in 0..codec::number(from)?.min(RECENT as u64) {
             let queue = |url: &CrawlUrl| self.hosts.find(url.host());
-            let domain =
-                |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.hosts[id].domain);
+            let domain = |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.hosts[id].domain);
             unconfirmed.push_back(Recent::unpack(from, domain)?);
         }
         if !from.is_empty() {
@@ -205,7 +206,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Appends the record of counts.
     fn pack_counts(&self, record: &mut Vec<u8>) {
-        let tally = &self.counts.tally;
+        let tally = &self.tally;
         let settled = || self.settled.iter().filter(|page| !page.is_reopened());
         let failures = settled().filter_map(|page| page.response.result.as_ref().err());
         let (mut failed, mut refused_by_sites) = (tally.count(State::Failed), tally.count(State::Refused));
@@ -222,7 +223,7 @@ impl<R: Resolve> Frontier<R> {
             tally.count(State::Done),
             failed,
             refused_by_sites,
-            self.counts.pages,
+            self.pages,
             self.leases.late(),
             self.dedup.known(),
             refused(Refusal::Scope),
@@ -234,7 +235,9 @@ impl<R: Resolve> Frontier<R> {
         }
         put_bytes(record, self.robots.agent().as_bytes());
         // Not in the version before.
-        [refused(Refusal::Port), self.hosts.refused()].into_iter().for_each(|number| put_number(record, number));
+        [refused(Refusal::Port), self.hosts.refused()]
+            .into_iter()
+            .for_each(|number| put_number(record, number));
     }
 
     /// Reads the record of counts; gives the number of queues, and whether the rules of robots.txt files are those for
@@ -243,9 +246,9 @@ impl<R: Resolve> Frontier<R> {
         let from = &mut from;
         let queues = codec::number(from)?;
         for state in [State::Waiting, State::Done, State::Failed, State::Refused] {
-            self.counts.tally.set(state, codec::count(from)?);
+            self.tally.set(state, codec::count(from)?);
         }
-        self.counts.pages = codec::count(from)?;
+        self.pages = codec::count(from)?;
         let late = codec::count(from)?;
         self.dedup.set_known(codec::count(from)?);
         for refusal in [Refusal::Scope, Refusal::Depth, Refusal::Nofollow] {
@@ -271,7 +274,12 @@ impl<R: Resolve> Frontier<R> {
 }
 
 /// Appends the record of a queue, with what comes before its backlog.
-fn pack_queue(queue: &Queue, first: &[Waiting], robots: &RobotsCache, record: &mut Vec<u8>) -> io::Result<()> {
+fn pack_queue(
+    queue: &Queue,
+    first: &[Waiting],
+    robots: &RobotsCache,
+    record: &mut Vec<u8>,
+) -> io::Result<()> {
     put_bytes(record, queue.host.as_bytes());
     queue.pace.pack(record);
     robots.pack(&queue.origins, record)?;

@@ -10,8 +10,8 @@ use hashbrown::DefaultHashBuilder;
 use lycosa_records::Outcome;
 use lycosa_url::{FailureKind, Micros};
 
-use crate::hosts::Hosts;
 use crate::health::{Cause, Channel, Path, Suspension};
+use crate::hosts::Hosts;
 use crate::politeness::domains::DomainId;
 use crate::politeness::sign::{Word, word};
 use crate::probe::{is_name, network_of};
@@ -235,7 +235,13 @@ impl<R: Resolve> Frontier<R> {
                 let known = self.hosts[id].answered;
                 let host = &self.hosts[id].host;
                 let kind = page.response.result.as_ref().err().map_or("", |failure| failure.kind.as_str());
-                self.trouble.health.connections.fail(domain, network, known, || format!("{host}: {kind}"), at);
+                self.trouble.health.connections.fail(
+                    domain,
+                    network,
+                    known,
+                    || format!("{host}: {kind}"),
+                    at,
+                );
             }
             Word::Nothing => {}
         }
@@ -262,8 +268,12 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn suspended(&mut self, since: Micros, now: Micros) {
         self.trouble.health.since.get_or_insert(since);
         self.take_back(since, now);
-        let text = self.trouble.health.suspensions().map(|it| describe(it, now)).collect::<Vec<_>>().join("; ");
-        self.trouble.health.messages.push(format!("suspended: {text}; nothing is given up meanwhile, probes go on"));
+        let text =
+            self.trouble.health.suspensions().map(|it| describe(it, now)).collect::<Vec<_>>().join("; ");
+        self.trouble
+            .health
+            .messages
+            .push(format!("suspended: {text}; nothing is given up meanwhile, probes go on"));
     }
 
     /// Ends a suspension.
@@ -278,10 +288,12 @@ impl<R: Resolve> Frontier<R> {
             && let Some(since) = self.trouble.health.since.take()
         {
             self.trouble.health.absent = 0;
-            self.trouble.health.stopped = self.trouble.health.stopped.saturating_add(now.saturating_sub(since));
+            self.trouble.health.stopped =
+                self.trouble.health.stopped.saturating_add(now.saturating_sub(since));
         }
         let seconds = now.saturating_sub(ended.since) / 1_000_000;
-        self.trouble.health
+        self.trouble
+            .health
             .messages
             .push(format!("the crawl goes on after {seconds} s: {} answer again", who(ended.cause)));
     }

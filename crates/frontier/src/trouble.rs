@@ -255,8 +255,7 @@ impl Trouble {
             None if transient => Some(Evidence::fail(before, failure.clone(), &self.patience, well, now)),
             None => None,
         };
-        let evidence =
-            evidence.filter(|evidence| second_look.is_some() || !self.is_enough(evidence, now))?;
+        let evidence = evidence.filter(|evidence| second_look.is_some() || !self.is_enough(evidence, now))?;
         let retry_at = evidence.retry_at;
         hosts[id].trouble = Some(Box::new(evidence));
         self.add(id);

@@ -107,7 +107,9 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
             log.extend(answers);
             now = first.due_at().unwrap();
         }
-        let interval = |frontier: &Frontier<_>| frontier.hosts[0].pace.interval(&frontier.politeness.host_limits(&frontier.hosts[0]));
+        let interval = |frontier: &Frontier<_>| {
+            frontier.hosts[0].pace.interval(&frontier.politeness.host_limits(&frontier.hosts[0]))
+        };
         let (_, names) = frontier(settings());
         let mut second = if with_snapshot {
             let mut bytes = Vec::new();
@@ -162,8 +164,7 @@ fn a_host_whose_answer_was_lost_with_the_process_is_left_alone_for_a_minute() {
                 restore.lease(&url("http://b.com/next"), 7, at, at + SECOND);
             }
             restore.finish(process);
-            let ready =
-                |host: &str| frontier.hosts[frontier.hosts.find(host).unwrap()].pace.ready_at();
+            let ready = |host: &str| frontier.hosts[frontier.hosts.find(host).unwrap()].pace.ready_at();
             (ready("a.com") / SECOND, ready("b.com") / SECOND)
         };
         assert_eq!(restored(5 * SECOND, None), (65, 6));
