@@ -9,12 +9,12 @@ use crate::schedule::QueueId;
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Takes in answers for names.
+    /// Applies the answers for names that have come.
     pub(crate) fn receive_names(&mut self, now: Micros) {
         let mut answers = self.names.receive();
         for answer in answers.drain(..) {
             let id = self.hosts.find(&answer.name);
-            if self.weigh_name(&answer, id, now) {
+            if self.assess_name(&answer, id, now) {
                 continue;
             }
             let Some(id) = id else { continue };
@@ -27,7 +27,7 @@ impl<R: Resolve> Frontier<R> {
         self.names.recycle(answers);
     }
 
-    /// Takes in the answer for a queue's name. `idled`: how long slots had been idle when it was wanted.
+    /// Applies the answer for a name that a host waits for. `idled`: how long slots had been idle when it was wanted.
     fn name_answered(&mut self, id: QueueId, answer: Resolved, idled: Micros, now: Micros) {
         let addresses = answer.result.and_then(|addresses| self.politeness.vet(addresses));
         let queue = &mut self.hosts[id];
@@ -37,13 +37,13 @@ impl<R: Resolve> Frontier<R> {
                 self.names.answered(queue, idled, now);
                 let times = (answer.expires, answer.elapsed_us, 0);
                 self.learn_name(id, addresses, first, answer.class, times, now);
-                self.place(id, now);
+                self.enqueue(id, now);
             }
             Err(failure) => self.name_failed(id, failure, answer.expires, now),
         }
     }
 
-    /// Takes in a failure of a queue's name: it is asked for again, or all URLs of the queue fail.
+    /// Applies a failure of a host's name: it is asked for again, or all URLs of the queue fail.
     fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
         match self.trouble.name_failed(&mut self.hosts, id, &failure, now) {
             Some(retry_at) => self.names.retry(id, retry_at),
@@ -51,17 +51,17 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// A name that does not resolve, until then: all that waits in its queue fails.
+    /// Gives up a name until then: all URLs of its queue fail.
     pub(crate) fn give_up_name(&mut self, id: QueueId, failure: Failure, expires: Micros) {
         self.names.fail(&mut self.hosts[id], failure, expires);
         self.trouble.review_soon();
         self.trouble.fail_later(&mut self.hosts, id);
     }
 
-    /// Takes in the answer for a name that is known still; one that tells nothing new leaves it as it is.
+    /// Applies the answer for a name that is still known; a failure changes nothing.
     fn name_refreshed(&mut self, id: QueueId, answer: Resolved, now: Micros) {
         match answer.result.and_then(|addresses| self.politeness.vet(addresses)) {
-            // Nobody waited for it.
+            // No request waited for it.
             Ok((addresses, first)) => {
                 self.learn_name(id, addresses, first, answer.class, (answer.expires, 0, now), now);
             }
@@ -73,8 +73,8 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Notes the addresses of a queue's name. `times`: when they expire, what somebody waited for them, and when they were
-    /// asked for past what was cached.
+    /// Stores the addresses of a host's name: their expiry, how long a request waited for them, and when they were asked for past the
+    /// cache; 0: not.
     fn learn_name(
         &mut self,
         id: QueueId,

@@ -1,4 +1,4 @@
-//! Queues whose URLs are settled without a fetch: their name fails, their host was given up, or they are blocked.
+//! Queues whose URLs are settled without a fetch: the name fails, the host was given up or is blocked, the budget is used up.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::waiting::Waiting;
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Why everything in a queue is settled without a fetch, if it is.
+    /// Why all URLs of a queue are settled without a fetch, if so.
     fn queue_failure(&self, id: QueueId, now: Micros) -> Option<Failure> {
         let queue = &self.hosts[id];
         if let Some(refusal) = self.politeness.refusal(queue) {
@@ -29,7 +29,7 @@ impl<R: Resolve> Frontier<R> {
         given_up.map(|evidence| evidence.failure.clone())
     }
 
-    /// Why a URL is settled without a fetch, if it is: for its queue's reason, or since its origin was given up.
+    /// Why a URL is settled without a fetch, if so: for its queue's reason, or since its origin was given up.
     fn failure_of(&self, id: QueueId, waiting: &Waiting, now: Micros) -> Option<Failure> {
         let origin = || match self.hosts[id].origins.get(waiting.url.origin()) {
             Some(Robots::Failed { failure, expires }) if *expires > now && waiting.owner.is_none() => {
@@ -40,7 +40,7 @@ impl<R: Resolve> Frontier<R> {
         self.queue_failure(id, now).or_else(origin)
     }
 
-    /// Settles some of what waits in queues that may have nothing: a queue may be longer than memory.
+    /// Settles some URLs of failing queues: a queue may be longer than memory.
     pub(crate) fn fail_some(&mut self, now: Micros) -> io::Result<()> {
         if self.trouble.next_failing().is_some() {
             self.trouble.review_soon();
@@ -53,7 +53,7 @@ impl<R: Resolve> Frontier<R> {
             let (Some(failure), Some(waiting)) = (failure, next.as_ref()) else {
                 self.trouble.end_failing(&mut self.hosts);
                 next.into_iter().for_each(|waiting| self.hosts[id].put_first(waiting, now));
-                self.place(id, now);
+                self.enqueue(id, now);
                 continue;
             };
             match &waiting.owner {

@@ -1,4 +1,4 @@
-//! From what is due to a request on lease: robots.txt, clocks.
+//! From a due queue to a request on lease: robots.txt, clocks.
 
 use std::io;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
 use crate::{BlockList, Frontier, Resolve};
 
-/// URLs that are settled without a fetch at once, at most: a batch for the log. A queue may be longer than memory.
+/// URLs that are settled without a fetch in one call, at most: a batch for the log. A queue may be longer than memory.
 pub(crate) const SETTLED_AT_ONCE: usize = 1000;
 
 impl<R: Resolve> Frontier<R> {
-    /// Gives at most `max` requests that may start now, each on lease. Fails when waiting URLs that are on disk
+    /// Returns at most `max` requests that may start now, each on lease. Fails if waiting URLs that are on disk
     /// cannot be read back.
     pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
         self.names.pass(now);
         self.trouble.health.looked = now;
         self.receive_names(now);
-        self.recall_leases(now);
-        self.look_at_trouble(now);
+        self.expire_leases(now);
+        self.decide_suspensions(now);
         self.review(now);
         self.ask_names(0, now);
         if self.trouble.health.names.suspended().is_none() {
@@ -62,7 +62,7 @@ impl<R: Resolve> Frontier<R> {
         Ok(requests)
     }
 
-    /// The next request in the order of turns; `None` when nothing is due, or enough was settled for one batch.
+    /// The next request in the order of the schedule; `None` if none is due, or enough URLs were settled for one batch.
     pub(crate) fn next_request(&mut self, now: Micros) -> io::Result<Option<Request>> {
         while self.page_budget() > 0
             && self.settled.len() < SETTLED_AT_ONCE
@@ -71,13 +71,13 @@ impl<R: Resolve> Frontier<R> {
             let Some((address, queue)) = self.schedule.next(&self.politeness.addresses, now) else {
                 return Ok(None);
             };
-            self.hosts[queue].placed = false;
+            self.hosts[queue].is_scheduled = false;
             let request = self.grant(queue, address, now)?;
             if request.is_none() {
                 self.schedule.pass(&self.politeness.addresses, address, now);
                 self.unpark(self.hosts[queue].domain, now);
             }
-            self.place(queue, now);
+            self.enqueue(queue, now);
             if request.is_some() {
                 return Ok(request);
             }
@@ -85,7 +85,7 @@ impl<R: Resolve> Frontier<R> {
         Ok(None)
     }
 
-    /// The next request of a queue whose turn it is, if its clock, name and robots.txt let it have one.
+    /// The next request of a queue, if its name, politeness and robots.txt allow one.
     pub(crate) fn grant(
         &mut self,
         id: QueueId,
@@ -128,13 +128,13 @@ impl<R: Resolve> Frontier<R> {
         Ok(None)
     }
 
-    /// Has a queue wait that may have no request now. Where its own clock or its address decides, its place in the schedule does.
+    /// Has a queue wait for what delays its request; if that is a clock, the schedule does.
     fn wait_for(&mut self, id: QueueId, start: Start) {
         let queue = &mut self.hosts[id];
         match start {
             Start::Now | Start::At(_) | Start::AfterAnother => {}
             Start::AfterDomain => {
-                queue.placed = true;
+                queue.is_scheduled = true;
                 self.politeness.domains.park(queue.domain, id);
             }
             Start::AfterName => {
@@ -146,21 +146,21 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Lets a queue that waits for its domain look again.
+    /// Schedules a queue that waited for its domain.
     fn unpark(&mut self, domain: DomainId, now: Micros) {
         if let Some(id) = self.politeness.domains.unpark(domain) {
-            self.hosts[id].placed = false;
-            self.place(id, now);
+            self.hosts[id].is_scheduled = false;
+            self.enqueue(id, now);
         }
     }
 
-    /// Takes over a block list. From the next request on it counts: what waits is refused when its turn comes, what is
-    /// out is not cancelled.
+    /// Replaces the block list, from the next request on: URLs that wait are refused at their turn, requests that are out are
+    /// not cancelled.
     pub fn block(&mut self, list: Arc<BlockList>) {
         self.politeness.block(list);
     }
 
-    /// Puts a URL on lease and starts its host's clock.
+    /// Grants a URL's request and starts all clocks.
     pub(crate) fn lease(
         &mut self,
         id: QueueId,
@@ -172,7 +172,7 @@ impl<R: Resolve> Frontier<R> {
         let queue = &mut self.hosts[id];
         self.politeness.start(queue, address, purpose == Purpose::Page, now);
         let (addresses, name_us, name_class) = match &mut queue.name {
-            // Only the first request carries the time: the others did not wait for the name.
+            // Only the first request has the time: the others did not wait for the name.
             Name::Known { addresses, elapsed_us, class, .. } => {
                 (addresses.clone(), std::mem::take(elapsed_us), Some(*class))
             }
@@ -203,21 +203,21 @@ impl<R: Resolve> Frontier<R> {
         request
     }
 
-    /// Lets leases last longer by a time in which nobody came by: a slow consumer, or a slow disk. Outcomes may have waited.
+    /// Extends leases by a time in which [`Frontier::take`] was not called: a slow consumer, or a slow disk. Outcomes may have waited.
     pub fn was_slow(&mut self, away: Micros) {
         self.leases.extend(away);
     }
 
-    /// Takes back leases that have run out.
-    fn recall_leases(&mut self, now: Micros) {
+    /// Ends leases that have expired.
+    fn expire_leases(&mut self, now: Micros) {
         while let Some(number) = self.leases.next_expired(now) {
             if let Some(lease) = self.end_lease(number, now) {
-                self.put_back(lease.queue, lease.waiting, now);
+                self.requeue(lease.queue, lease.waiting, now);
             }
         }
     }
 
-    /// Ends a lease and moves the clocks of its host and address.
+    /// Ends a lease and its effect on the clocks of its host and address.
     pub(crate) fn end_lease(&mut self, number: u64, at: Micros) -> Option<Lease> {
         self.free_lease(number, at);
         let lease = self.leases.end(number)?;
@@ -229,7 +229,7 @@ impl<R: Resolve> Frontier<R> {
         Some(lease)
     }
 
-    /// Moves the clocks of a lease's host and address, which may be asked again then; the lease itself lasts on. Once for each.
+    /// Ends a lease's effect on the clocks of its host and address, once; the lease itself stays active.
     pub(crate) fn free_lease(&mut self, number: u64, at: Micros) {
         let Some((id, address)) = self.leases.free(number) else { return };
         self.politeness.end(&mut self.hosts[id], address, at);
@@ -237,13 +237,13 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Puts a URL that was on lease at the end of its queue; a robots.txt at its head.
-    pub(crate) fn put_back(&mut self, id: QueueId, waiting: Waiting, now: Micros) {
+    pub(crate) fn requeue(&mut self, id: QueueId, waiting: Waiting, now: Micros) {
         if waiting.purpose() == Purpose::Robots {
             self.hosts[id].front.push(waiting);
         } else {
             self.hosts.requeue(id, &waiting);
             self.tally.shift(State::Leased, State::Waiting, 1);
         }
-        self.place(id, now);
+        self.enqueue(id, now);
     }
 }

@@ -1,16 +1,16 @@
-//! Whether what goes wrong is ours: the resolver, the uplink, a captive network, this machine.
+//! Whether failures are the crawl's own trouble: the resolver, the uplink, a captive network, this machine.
 //!
-//! A failure of one host is its own. When hosts of unrelated registered domains, at unrelated addresses, fail and nobody answers
-//! meanwhile, the trouble may be ours: hosts that answered before are asked (a *probe round*). Where they do not answer
-//! either, the channel is *suspended*: nothing is settled, no try counts, and probes go on at growing intervals until one of
+//! A failure of one host is its own. When hosts of unrelated registered domains, at unrelated addresses, fail and no host answers
+//! meanwhile, the trouble may be the crawl's own: hosts that answered before are probed (a *probe round*). If they do not answer
+//! either, the channel is *suspended*: no URL is settled, no try counts, and probes go on at growing intervals until one of
 //! them is answered.
 //!
-//! Decisions only, without I/O: `suspension.rs` sends the probes and takes back what was held against hosts.
+//! Decisions only, without I/O: `probe.rs` sends the probes, `suspension.rs` takes back the evidence.
 //!
 //! Guarantees:
 //! 1. One answer ends any suspicion and any suspension of its channel.
 //! 2. A channel on which hosts answered before is suspended only after a probe round, begun after the first failure, in
-//!    which nobody answered.
+//!    which none answered.
 //! 3. Hosts of one registered domain, or of one network, are one witness.
 
 use lycosa_url::Micros;
@@ -18,18 +18,18 @@ use lycosa_url::Micros;
 use crate::Settings;
 use crate::politeness::domains::DomainId;
 
-/// How long nobody answers before the trouble may be ours, in the job's time; a second of the machine's at least, since
+/// How long failures last before the trouble may be the crawl's own, in the job's time; a second of the machine's at least, since
 /// time-outs are no shorter.
 const WINDOW_SECONDS: u64 = 10;
 const SHORTEST_WINDOW: Micros = 1_000_000;
 
-/// Windows in which it turns out whose trouble it is, most often: hosts are asked no sooner than their pace allows.
+/// Windows in which it is most often decided whose trouble it is: hosts are probed no sooner than their pace allows.
 const UNCLEAR: u64 = 3;
 
 /// Witnesses that a suspension takes.
 const WITNESSES: usize = 3;
 
-/// Witnesses that it takes where no host has ever answered this process: there is nobody who is known to be well.
+/// Witnesses that it takes if no host has ever answered this process: no host is known to be healthy.
 const STRANGERS: usize = 5;
 
 /// The same for names while the resolver itself answers: names of dead domains are common.
@@ -41,7 +41,7 @@ const LONGEST_PAUSE: u64 = 6;
 /// Witnesses that are kept.
 const KEPT: usize = 64;
 
-/// What is asked for on a channel, and by whom it is answered.
+/// A kind of question, and who answers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
     /// Names, by the resolvers.
@@ -57,7 +57,7 @@ pub enum Cause {
     Names,
     /// No site answers: the uplink, the route, a firewall.
     Connections,
-    /// Everybody answers the same: a captive portal.
+    /// All hosts send the same response: a captive portal.
     Captive,
 }
 
@@ -87,7 +87,7 @@ pub struct Suspension {
     pub example: String,
 }
 
-/// Somebody who failed.
+/// A host that failed.
 #[derive(Clone, Copy, Debug)]
 struct Witness {
     domain: DomainId,
@@ -104,7 +104,7 @@ enum Round {
     None,
     /// So many answers are missing.
     Out(usize),
-    /// Nobody answered.
+    /// No host answered.
     Failed,
 }
 
@@ -120,7 +120,7 @@ struct Streak {
 }
 
 impl Streak {
-    /// Whether somebody fails who was well.
+    /// Whether a host fails that was healthy.
     fn has_known(&self) -> bool {
         self.witnesses.iter().any(|witness| witness.known)
     }
@@ -135,16 +135,16 @@ pub(crate) struct Path {
     /// No probe round begins before.
     next_round: Micros,
     window: Micros,
-    /// Whether a probe round is to begin now, whatever was seen.
+    /// Whether a probe round is to begin now, without any evidence.
     wanted: bool,
     /// Whether the resolver's own check had failed when the channel was suspended.
     by_canary: bool,
-    /// Whether somebody answered this process, or the one before it.
+    /// Whether a host answered this process, or the one before it.
     pub(crate) answered: bool,
 }
 
 impl Path {
-    /// Nothing is known.
+    /// No failure and no answer yet.
     pub(crate) fn new(settings: &Settings) -> Self {
         let window = settings.scaled(std::time::Duration::from_secs(WINDOW_SECONDS)).max(SHORTEST_WINDOW);
         Path { window, pause: window, ..Path::default() }
@@ -155,13 +155,13 @@ impl Path {
         self.suspended.as_ref()
     }
 
-    /// Somebody answered; gives the suspension that this ends.
+    /// A host answered; returns the suspension that this ends.
     pub(crate) fn answer(&mut self, now: Micros) -> Option<Suspension> {
         self.answered = true;
         if let Some(streak) = self.streak.take()
             && streak.round != Round::None
         {
-            // The probe round was for nothing: the next one comes later.
+            // The probe round was needless: the next one comes later.
             self.pause = (self.pause * 2).min(self.window * LONGEST_PAUSE);
             self.next_round = now.saturating_add(self.pause);
         }
@@ -170,7 +170,7 @@ impl Path {
         Some(ended)
     }
 
-    /// Somebody failed. `network`: the part of its address that unrelated hosts do not share.
+    /// A host failed. `network`: the part of its address that unrelated hosts do not share.
     pub(crate) fn fail(
         &mut self,
         domain: DomainId,
@@ -189,52 +189,52 @@ impl Path {
         } else if streak.witnesses.len() < KEPT {
             streak.witnesses.push(Witness { domain, network, known });
         } else if let Some(stranger) = streak.witnesses.iter_mut().find(|witness| known && !witness.known) {
-            // Who was well says more.
+            // A host that was healthy says more.
             *stranger = Witness { domain, network, known };
         }
         if let Some(suspended) = &mut self.suspended {
             suspended.domains = streak.witnesses.len().max(suspended.domains);
-            // Then an answer for a name that cannot exist is not enough.
+            // Then an answer for a name that cannot exist does not end it.
             self.by_canary &= !known;
         }
     }
 
-    /// Something was answered that a broken resolver answers, too: worth a look at those who are known to be well.
+    /// An answer came that a broken resolver gives, too: healthy hosts are to be probed.
     pub(crate) fn suspect(&mut self, now: Micros) {
         self.streak.get_or_insert_with(|| Streak { since: now, ..Streak::default() });
     }
 
-    /// Whether the channel has been seen to work, or its own check failed.
+    /// Whether the channel has worked, or its own check failed.
     pub(crate) fn has_proof(&self) -> bool {
         self.answered || self.by_canary
     }
 
-    /// The failures since the last answer, as long as they go on for fewer windows than these.
+    /// The failures since the last answer, if they have lasted for fewer windows than these.
     fn young(&self, windows: u64, now: Micros) -> Option<&Streak> {
         self.streak.as_ref().filter(|streak| now.saturating_sub(streak.since) < self.window * windows)
     }
 
-    /// Whether there is time left to ask others.
+    /// Whether there is time left to probe others.
     pub(crate) fn may_wait(&self, now: Micros) -> bool {
         self.young(2, now).is_some()
     }
 
-    /// Whether somebody fails who was well, and it is not decided yet whose trouble that is.
+    /// Whether a host fails that was healthy, and it is not decided yet whose trouble that is.
     pub(crate) fn is_undecided(&self, now: Micros) -> bool {
         self.young(2, now).is_some_and(Streak::has_known)
     }
 
-    /// Whether unrelated hosts fail, one of which was well, for so short a time that nobody should be given up for it.
+    /// Whether unrelated hosts fail, one of which was healthy, for too short a time to give up any host.
     pub(crate) fn is_unclear(&self, now: Micros) -> bool {
         self.young(UNCLEAR, now).is_some_and(|streak| streak.witnesses.len() > 1 && streak.has_known())
     }
 
-    /// Whether somebody fails who was well, for no longer than that.
+    /// Whether a host fails that was healthy, for no longer than that.
     pub(crate) fn is_fresh(&self, now: Micros) -> bool {
         self.young(UNCLEAR, now).is_some_and(Streak::has_known)
     }
 
-    /// How long that may be.
+    /// How long that time is.
     pub(crate) fn unclear_span(&self) -> Micros {
         self.window * UNCLEAR
     }
@@ -245,7 +245,7 @@ impl Path {
         self.wanted = true;
     }
 
-    /// Wants a probe round as soon as anything speaks for one, and not only after the pause since the last one.
+    /// Allows a probe round at once, and not only after the pause since the last one.
     pub(crate) fn ask_soon(&mut self, now: Micros) {
         self.next_round = self.next_round.min(now);
     }
@@ -291,7 +291,7 @@ impl Path {
 
     /// A probe round has begun: so many were asked.
     pub(crate) fn begin_round(&mut self, asked: usize, now: Micros) {
-        // Whose turn it is not yet is asked a little later.
+        // Hosts whose pace allowed no probe are probed a little later.
         self.wanted &= asked == 0;
         if let Some(suspended) = &mut self.suspended {
             suspended.probe_at = now.saturating_add(self.pause);
@@ -302,7 +302,7 @@ impl Path {
         }
     }
 
-    /// One of those asked did not answer.
+    /// A probe was not answered.
     pub(crate) fn end_probe(&mut self) {
         if let Some(streak) = &mut self.streak
             && let Round::Out(left) = streak.round
@@ -311,7 +311,7 @@ impl Path {
         }
     }
 
-    /// What the resolver's own check said. Gives whether that ends a suspension that began with its failure.
+    /// The result of the resolver's own check. Returns whether it ends a suspension that began with its failure.
     pub(crate) fn canary(&mut self, failed: bool) -> bool {
         if let Some(streak) = &mut self.streak {
             streak.canary_failed = failed;
@@ -319,8 +319,8 @@ impl Path {
         !failed && self.by_canary && self.suspended.is_some()
     }
 
-    /// Suspends the channel if what is known by now says that the trouble is ours; gives since when. `known`: hosts that are
-    /// known to have been well, of as many domains; `domains`: domains in the crawl.
+    /// Suspends the channel if the trouble is the crawl's own; returns since when. `known`: hosts that were healthy, of as many
+    /// domains; `domains`: domains in the crawl.
     pub(crate) fn suspend(
         &mut self,
         channel: Channel,
@@ -330,7 +330,7 @@ impl Path {
     ) -> Option<Micros> {
         let streak = self.streak.as_ref().filter(|_| self.suspended.is_none())?;
         let witnesses = streak.witnesses.len();
-        let well = streak.witnesses.iter().filter(|witness| witness.known).count();
+        let healthy = streak.witnesses.iter().filter(|witness| witness.known).count();
         let asked = streak.round == Round::Failed;
         let lasted = now.saturating_sub(streak.since) >= self.window;
         let is_ours = match channel {
@@ -338,17 +338,17 @@ impl Path {
             _ if !lasted => false,
             Channel::Names if !self.answered => witnesses >= STRANGE_NAMES,
             Channel::Connections if !self.answered => witnesses >= STRANGERS,
-            _ => asked && well >= known.clamp(1, WITNESSES) && witnesses >= domains.clamp(2, WITNESSES),
+            _ => asked && healthy >= known.clamp(1, WITNESSES) && witnesses >= domains.clamp(2, WITNESSES),
         };
         let (since, example) = (streak.since, streak.example.clone());
         let cause = if channel == Channel::Names { Cause::Names } else { Cause::Connections };
-        let (domains, by_canary) = (witnesses, streak.canary_failed && well == 0);
+        let (domains, by_canary) = (witnesses, streak.canary_failed && healthy == 0);
         is_ours.then(|| self.suspend_for(cause, since, (domains, example), now))?;
         self.by_canary = by_canary;
         Some(since)
     }
 
-    /// How long failures have to go on before they are believed to be ours.
+    /// How long failures last before they may be the crawl's own.
     pub(crate) fn window(&self) -> Micros {
         self.window
     }

@@ -1,4 +1,4 @@
-//! From a link to a place in its host's queue: admission, dedup, memory.
+//! From a link to its host's queue: admission, dedup, memory.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::{Answer, Frontier, Resolve};
 /// A link that the rules allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllowedLink<'a> {
-    /// Where it leads.
+    /// Its target.
     pub(crate) url: UrlRef<'a>,
     /// Links from a seed.
     pub(crate) depth: u32,
@@ -22,12 +22,12 @@ pub(crate) struct AllowedLink<'a> {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Admits links that the rules have let pass; those that are new.
+    /// Enqueues the new ones among links that the rules allow.
     pub(crate) fn admit_links(&mut self, links: &[AllowedLink<'_>], now: Micros) -> io::Result<()> {
         let answers = self.dedup.add_links(links, now);
         for (link, _) in links.iter().zip(answers).filter(|(_, answer)| *answer == Answer::New) {
             self.names.begin_links(link.page);
-            self.enqueue(&Candidate::link(link.url, link.depth), now);
+            self.push_new(&Candidate::link(link.url, link.depth), now);
         }
         self.names.end_links();
         self.ask_names(0, now);
@@ -41,29 +41,29 @@ impl<R: Resolve> Frontier<R> {
         }
         let is_new = self.dedup.add(candidate, now) == Answer::New;
         if is_new {
-            self.enqueue(candidate, now);
+            self.push_new(candidate, now);
         }
         self.relieve(now)?;
         Ok(is_new)
     }
 
-    /// Decides which suspected links are new, and admits those.
+    /// Decides which suspected links are new, and enqueues those.
     pub(crate) fn verify(&mut self, now: Micros) -> io::Result<()> {
         if !self.dedup.has_suspected_keys() {
             return Ok(());
         }
         let mut verified = self.dedup.verify()?;
-        // Which page each was on is not known any more: they count as links of the last one.
+        // The page of each is not stored: they count as links of the last page.
         self.names.begin_links(self.pages);
         while let Some(waiting) = self.dedup.next_new(&mut verified) {
-            self.enqueue(&waiting.candidate(), now);
+            self.push_new(&waiting.candidate(), now);
         }
         self.names.end_links();
         self.ask_names(0, now);
         Ok(())
     }
 
-    /// Decides suspected links when it is time: when they have waited long enough, or nothing else is there to do.
+    /// Decides suspected links when they have waited long enough, or when there is no other work.
     pub(crate) fn verify_if_due(&mut self, now: Micros) -> io::Result<()> {
         let nothing_else = || self.leases.is_empty() && self.schedule.due_at().is_none_or(|due| due > now);
         if self.dedup.due_at().is_some_and(|due| due <= now || nothing_else()) {
@@ -73,14 +73,14 @@ impl<R: Resolve> Frontier<R> {
         Ok(())
     }
 
-    /// Counts as known what a page says it is a copy of, where the job trusts that. What waits already is fetched.
+    /// Makes the canonical URL of a page known, if the job trusts it. A URL that waits already is fetched.
     pub(crate) fn learn_canonical(&mut self, page: &Outcome) {
         if let Some(url) = page.copy_of().filter(|_| self.settings.trust_canonical) {
             self.dedup.add_known(url.into());
         }
     }
 
-    /// The links of a page that the rules allow: the page that was counted last. Those that another frontier owns go to the outbox.
+    /// Appends the links of the page that was counted last which the rules allow. Those that another frontier owns go to the outbox.
     pub(crate) fn allowed_links<'a>(&mut self, page: &'a Outcome, into: &mut Vec<AllowedLink<'a>>) {
         let depth = page.request().depth.saturating_add(1);
         for link in page.links.iter() {
@@ -93,30 +93,29 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Puts a URL that is new at the end of its host's queue.
-    fn enqueue(&mut self, candidate: &Candidate<'_>, now: Micros) {
+    /// Puts a new URL at the end of its host's queue.
+    fn push_new(&mut self, candidate: &Candidate<'_>, now: Micros) {
         if candidate.depth > 0
             && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.politeness.domains)
         {
-            message.into_iter().for_each(|message| self.trouble.health.tell(message));
+            message.into_iter().for_each(|message| self.trouble.health.report(message));
             return;
         }
         self.tally.shift(State::Unknown, State::Waiting, 1);
         let id = self.queue_of(candidate.url.host());
         self.hosts.push(id, candidate);
-        if !self.hosts[id].placed {
-            self.place(id, now);
+        if !self.hosts[id].is_scheduled {
+            self.enqueue(id, now);
         }
     }
 
-    /// Takes out what is next in a queue, due, and not settled yet.
+    /// Takes out the next URL of a queue that is due and not settled.
     pub(crate) fn next_waiting(&mut self, id: u32, now: Micros) -> io::Result<Option<Waiting>> {
         self.hosts.next_waiting(id, &mut self.schedule.strategy, &mut self.dedup.tombstones, now)
     }
 
-    /// Keeps memory within its budgets: decides suspected links that hold too much, writes waiting URLs to the disk.
-    /// A full disk is no error here: what there is stays in memory, and the log, which the same disk holds, stops the
-    /// crawl.
+    /// Bounds memory: decides suspected links that take too much, writes waiting URLs to the disk. A full disk is no error here:
+    /// the URLs stay in memory, and the log, which is on the same disk, stops the crawl.
     pub(crate) fn relieve(&mut self, now: Micros) -> io::Result<()> {
         if self.dedup.is_over_memory() {
             self.verify(now)?;

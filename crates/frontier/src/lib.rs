@@ -1,13 +1,29 @@
 //! Which URL next: admission, dedup, host queues, leases, robots.txt and politeness.
 //!
 //! A state machine without I/O: [`Frontier::add`] and [`Frontier::done`] feed it, [`Frontier::take`] asks
-//! it, and the time is an argument. Names come through [`Resolve`]. Where to read on: the states of a URL
-//! in `state.rs`, what is due next in `schedule.rs`, what is known of names in `names.rs`, how a request is granted in
-//! `grant.rs`, what becomes of an outcome in `outcome.rs`.
+//! it, and the time is an argument. Names come through [`Resolve`].
+//!
+//! [`Frontier`] wires parts, each of which owns its state and is tested alone:
+//!
+//! | part | file | owns |
+//! |---|---|---|
+//! | admission | `admission.rs` | scope, depth, nofollow, ports; counts of what it refuses |
+//! | dedup | `dedup.rs` | known URLs, suspected links, tombstones |
+//! | hosts | `hosts.rs`, `queue.rs` | host queues, the memory of waiting URLs and their files |
+//! | schedule | `schedule.rs`, `strategy.rs` | which due queue is next, and which URL of it |
+//! | names | `names.rs`, `ahead.rs` | names that are wanted, asked for, retried; idle time |
+//! | robots | `robots/` | rules, and the state of each origin |
+//! | politeness | `politeness/` | limits, paces, domains, caps, the block list |
+//! | leases | `leases.rs` | requests that are out |
+//! | trouble | `trouble.rs`, `health.rs`, `captive.rs` | evidence against hosts, suspension of the crawl |
+//! | cookies, outbox | `cookies.rs`, `outbox.rs` | cookies; links that other frontiers own |
+//!
+//! The path of a URL through them: `intake.rs` (admission), `grant.rs` (request), `outcome.rs` (outcome); its states are in
+//! `state.rs`.
 //!
 //! Guarantees: a URL is admitted once; a URL on lease is with one worker; two requests to a host, or to
 //! an address, start no closer than the interval after the start and the end of the earlier one, at a pace that follows
-//! how the site is (`politeness/`); nothing is fetched from an origin before its robots.txt allows it.
+//! the site's health (`politeness/`); nothing is fetched from an origin before its robots.txt allows it.
 
 mod admission;
 mod ahead;
@@ -82,19 +98,19 @@ pub use state::{State, Tally};
 use trouble::Trouble;
 use waiting::Candidate;
 
-/// Where names are resolved; asked without waiting.
+/// Resolves names without blocking.
 pub trait Resolve {
     /// Asks for names; each is answered once through [`Resolve::drain`].
     fn submit(&mut self, names: Vec<Box<str>>);
 
-    /// The same, past what is cached: an answer that is about to run out, or is doubted.
+    /// The same, past the cache: for an answer that is about to expire, or is doubted.
     fn refresh(&mut self, names: Vec<Box<str>>);
 
-    /// Gives the answers so far.
+    /// Appends the answers that have come.
     fn drain(&mut self, into: &mut Vec<Resolved>);
 }
 
-/// Why a link was not admitted; counted, not kept.
+/// Links that were not admitted, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
     /// Already known: the common case.
@@ -105,9 +121,9 @@ pub struct Refused {
     pub depth: u64,
     /// Marked `nofollow`.
     pub nofollow: u64,
-    /// At a port that no page is fetched from.
+    /// Its port is blocked.
     pub port: u64,
-    /// On a new host, when its domain or the crawl had all the hosts that it may have.
+    /// On a new host, when its domain or the crawl had as many hosts as it may have.
     pub hosts: u64,
 }
 
@@ -120,22 +136,22 @@ pub struct Counts {
     pub known: u64,
     /// Hosts with a queue.
     pub hosts: u64,
-    /// Hosts whose name is being resolved, or is to be.
+    /// Hosts that wait for their name.
     pub unresolved: u64,
     /// Links for other frontiers that are not delivered yet.
     pub outbox: u64,
-    /// Microseconds that slots were free and no host was due but those whose name came later, summed over these hosts: what waiting
-    /// for names cost.
+    /// What waiting for names cost: microseconds for which slots were free while a host could have been asked but for its name,
+    /// summed over hosts.
     pub idle_for_names_us: u64,
     /// Pages recorded: responses that are no redirects.
     pub pages: u64,
     /// Links not admitted.
     pub refused: Refused,
-    /// Outcomes that came after their lease had run out.
+    /// Outcomes that came after their lease had expired.
     pub late: u64,
-    /// Microseconds that slots were free, by what they waited for.
+    /// Microseconds for which slots were free, by cause.
     pub idle: IdleCauses,
-    /// Microseconds until the next host is due; 0: now, or nothing waits for a turn.
+    /// Microseconds until the next host is due; 0: now, or no host is scheduled.
     pub next_turn_us: u64,
 }
 
@@ -149,11 +165,11 @@ pub struct Frontier<R> {
     schedule: Schedule,
     politeness: Politeness,
     robots: RobotsCache,
-    /// Links that other frontiers own.
     outbox: Outbox,
     names: Names<R>,
     trouble: Trouble,
     leases: Leases,
+    /// Outcomes that were decided without a fetch, and are to be recorded.
     settled: Vec<Outcome>,
     /// URLs by state.
     tally: Tally,
@@ -164,13 +180,13 @@ pub struct Frontier<R> {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// An empty frontier. Fails when the directory of known URLs cannot be made.
+    /// An empty frontier. Fails if the directory of known URLs cannot be created.
     pub fn new(settings: Settings, resolver: R) -> io::Result<Self> {
         let seen = Seen::open(settings.seen())?;
         Ok(Self::with(settings, resolver, seen))
     }
 
-    /// A frontier with nothing but a set of known URLs.
+    /// An empty frontier with a set of known URLs.
     fn with(settings: Settings, resolver: R, seen: Seen) -> Self {
         Frontier {
             schedule: Schedule::default(),
@@ -192,15 +208,15 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Accepts seeds; their hosts or domains belong to the crawl. Gives how many were new.
+    /// Accepts seeds; their hosts or domains belong to the crawl. Returns how many were new.
     pub fn add(&mut self, seeds: &[CrawlUrl], now: Micros) -> io::Result<usize> {
         let seeds: Vec<Request> = seeds.iter().cloned().map(Request::get).collect();
         self.add_requests(&seeds, now)
     }
 
     /// Accepts requests from outside: seeds, and links that another frontier has handed over. The host or domain of a seed belongs
-    /// to the crawl; of a job that several frontiers share each is given all seeds, and takes those that it owns. Gives how many
-    /// were new.
+    /// to the crawl. Each frontier of a job that several share gets all seeds and takes those that it owns. Returns how many were
+    /// new.
     pub fn add_requests(&mut self, requests: &[Request], now: Micros) -> io::Result<usize> {
         let mut added = 0;
         for request in requests {
@@ -214,18 +230,18 @@ impl<R: Resolve> Frontier<R> {
         Ok(added)
     }
 
-    /// Gives the links that other frontiers own, each with its owner. They are given again, also by the next process, until it is
-    /// said that they were [delivered](Frontier::outbox_delivered); while too many wait nothing is taken.
+    /// Returns the links that other frontiers own, each with its owner: again, also in the next process, until they are reported
+    /// as [delivered](Frontier::outbox_delivered). While too many wait, no request is granted.
     pub fn take_outbox(&mut self) -> Vec<(Box<str>, Request)> {
         self.outbox.take()
     }
 
-    /// What [`Frontier::take_outbox`] gave last has been recorded by its owners.
+    /// The links that [`Frontier::take_outbox`] returned last have been recorded by their owners.
     pub fn outbox_delivered(&mut self) {
         self.outbox.delivered();
     }
 
-    /// What was settled without a fetch since the last call: refusals, names that fail, and what is opened again.
+    /// Outcomes without a fetch since the last call: refusals, names that fail, URLs that are opened again.
     pub fn settled(&mut self) -> Vec<Outcome> {
         let mut settled = std::mem::take(&mut self.settled);
         settled
@@ -234,8 +250,8 @@ impl<R: Resolve> Frontier<R> {
         settled
     }
 
-    /// Whether the crawl has ended: nothing waits, nothing is out, nothing is left to record; or it is suspended for longer than
-    /// it may be, and nothing is left to record.
+    /// Whether the crawl has ended: no URL waits, no request is out and no outcome is to be recorded; or it is suspended for longer
+    /// than it may be, and no outcome is to be recorded.
     pub fn idle(&self) -> bool {
         if self.is_suspended_for_too_long() {
             return self.settled.is_empty();
@@ -245,8 +261,7 @@ impl<R: Resolve> Frontier<R> {
         self.leases.is_empty() && self.settled.is_empty() && (nothing_waits || self.page_budget() == 0)
     }
 
-    /// When [`Frontier::take`] has something to give or do, at the earliest; nothing while only outcomes
-    /// or answers can change that.
+    /// When [`Frontier::take`] has something to do, at the earliest; `None` while only outcomes or answers can change that.
     pub fn due_at(&self) -> Option<Micros> {
         let name = self.names.retry_at().filter(|_| self.trouble.health.names.suspended().is_none());
         let lease = self.leases.due_at();
@@ -264,7 +279,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
-        // What is refused for its host is known, so that it is looked at once, and not admitted.
+        // A link that was refused for its host is known, so that it is refused once.
         let known = self.dedup.len().saturating_sub(self.hosts.refused());
         let next_turn_us =
             self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.trouble.health.looked));
@@ -299,12 +314,12 @@ impl<R: Resolve> Frontier<R> {
         self.hosts.find_or_insert(host, &mut self.politeness.domains)
     }
 
-    /// Brings a queue that has work to where it waits next: its name, or its turn.
-    fn place(&mut self, id: QueueId, now: Micros) {
-        let well = self.trouble.health.clock(now);
+    /// Has a queue with URLs wait for what is next: its name, or its turn in the schedule.
+    fn enqueue(&mut self, id: QueueId, now: Micros) {
+        let healthy_at = self.trouble.health.clock(now);
         let queue = &mut self.hosts[id];
         if self.replay.is_some()
-            || queue.placed
+            || queue.is_scheduled
             || queue.failing
             || queue.is_empty()
             || queue.waits_for_robots()
@@ -312,7 +327,7 @@ impl<R: Resolve> Frontier<R> {
             return;
         }
         match queue.trouble.as_ref().and_then(|evidence| evidence.given_up) {
-            Some(until) if until > well => return self.trouble.fail_later(&mut self.hosts, id),
+            Some(until) if until > healthy_at => return self.trouble.fail_later(&mut self.hosts, id),
             Some(_) => queue.trouble = None,
             None => {}
         }
@@ -320,14 +335,14 @@ impl<R: Resolve> Frontier<R> {
             Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
                 if self.politeness.has_capacity(queue) {
-                    queue.placed = true;
+                    queue.is_scheduled = true;
                     let due = queue.pace.ready_at().max(queue.due_at());
                     self.schedule.enqueue(&self.politeness.addresses, *clock, due, (id, queue.domain));
                 }
                 self.names.refresh_if_due(&mut self.hosts, id, now);
             }
             Name::Failed { expires, .. } if *expires > now => self.trouble.fail_later(&mut self.hosts, id),
-            // Who is not to be asked for anything is not asked for by name either.
+            // Do not resolve blocked hosts.
             _ if self.politeness.blocks_host(&queue.host) => self.trouble.fail_later(&mut self.hosts, id),
             _ => {
                 if self.names.want(id, queue) {

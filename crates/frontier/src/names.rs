@@ -24,12 +24,12 @@ const PREFETCH: u64 = 10;
 /// The pause between two questions for a name whose addresses do not answer, or have another site's certificate: in the job's time.
 const DOUBT: Duration = Duration::from_secs(60);
 
-/// What is known of a host's name.
+/// The state of a host's name.
 #[derive(Clone, Debug)]
 pub(crate) enum Name {
-    /// Nothing: never asked, or run out.
+    /// Unknown: never asked for, or expired.
     Unknown,
-    /// Wanted, or asked; the queue waits. `idled`: how long slots had been idle until then.
+    /// Wanted, or asked for; the queue waits. `idled`: how long slots had been idle until then.
     Asked { idled: Micros },
     /// Resolved and vetted.
     Known {
@@ -38,19 +38,19 @@ pub(crate) enum Name {
         expires: Micros,
         elapsed_us: u32,
         class: NameClass,
-        /// When it is asked for anew, ahead of its end; never, once that has been done.
+        /// When it is prefetched; never, once that has been done.
         refresh_at: Micros,
-        /// Whether it is being asked for anew now.
+        /// Whether a prefetch is in flight.
         refreshing: bool,
-        /// When it was last answered past what was cached; 0: never.
+        /// When it was last answered past the cache; 0: never.
         fresh_at: Micros,
     },
-    /// Does not resolve, or only to addresses that are refused.
+    /// It does not resolve, or only to refused addresses.
     Failed { failure: Failure, expires: Micros },
 }
 
 impl Name {
-    /// Whether an answer for it is on its way although one is known.
+    /// Whether a prefetch is in flight.
     pub(crate) fn is_being_refreshed(&self) -> bool {
         matches!(self, Name::Known { refreshing: true, .. })
     }

@@ -1,4 +1,4 @@
-//! What becomes of an outcome: done, failed, tried again; redirects, links, robots.txt answers.
+//! From an outcome to what follows: done, failed, retried; redirects, links, robots.txt.
 
 use std::io;
 
@@ -7,22 +7,22 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::intake::AllowedLink;
 use crate::leases::Lease;
-use crate::politeness::pace::Sign;
-use crate::politeness::sign::{sign, wished_pause};
+use crate::politeness::pace::HealthSignal;
+use crate::politeness::signal::{signal, wished_pause};
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{Candidate, RobotsOwner, Waiting};
 use crate::{Frontier, Resolve};
 
-/// Tries of a URL after this outcome. A crawl that was stopped cancels what is in flight: that was no try, and neither is
-/// what was the crawler's own trouble.
+/// Tries of a URL after this outcome. A request that was cancelled when the crawl stopped counts as no try, and neither does
+/// one that failed by the crawl's own trouble.
 pub(crate) fn tries(page: &Outcome) -> u32 {
     let cancelled = matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
     page.response.request.attempt.saturating_add((!cancelled && !page.ours).into())
 }
 
-/// What the request to a redirect's target has beyond a GET (RFC 9110 section 15.4): method and body are sent again where the status
-/// says so, header fields only to the same origin; what the user attached goes along.
+/// Options of the request to a redirect's target (RFC 9110 section 15.4): method and body are sent again if the status says so,
+/// header fields only to the same origin; the user's metadata stays.
 fn redirected(request: &Request, target: &CrawlUrl, status: u16) -> Option<Box<RequestOptions>> {
     let mut options = request.options.clone()?;
     if !matches!(status, 307 | 308) && options.method() != "HEAD" {
@@ -35,23 +35,23 @@ fn redirected(request: &Request, target: &CrawlUrl, status: u16) -> Option<Box<R
     Some(options).filter(|options| **options != RequestOptions::default())
 }
 
-/// Whether a redirect leads to what was asked for before. A GET of the URL that a POST was sent to is something else.
+/// Whether a redirect leads to an earlier request. A GET of the URL of a POST is another request.
 fn is_circle(request: &Request, target: &CrawlUrl, status: u16) -> bool {
     let options = redirected(request, target, status);
     let same = *target == request.url && key_of(target.borrow(), options.as_deref()) == request.key();
     same || request.chain.iter().any(|step| step.url == *target)
 }
 
-/// Redirects that a robots.txt may take (RFC 9309 section 2.3.1.2).
+/// Redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2).
 const ROBOTS_REDIRECTS: usize = 5;
 
 impl<R: Resolve> Frontier<R> {
     /// Decides which outcomes are the last of their URL, before they are written to the log: a redirect
-    /// that leads nowhere becomes a failure, a failure that may pass becomes a further try.
+    /// in a circle becomes a failure, a failure that may pass becomes a retry.
     pub fn judge<'a>(&mut self, pages: impl IntoIterator<Item = &'a mut Outcome>) {
         for page in pages {
             self.restore_identity(page);
-            self.weigh(page);
+            self.assess(page);
             if page.response.request.purpose == Purpose::Robots {
                 continue;
             }
@@ -65,7 +65,7 @@ impl<R: Resolve> Frontier<R> {
                 let limit = self.settings.max_redirects;
                 let again = *target == request.url && request.attempt < self.settings.retries;
                 if again && self.cookies.would_change(&page.response) {
-                    // The site wants its cookie back.
+                    // The site redirects to set its cookie.
                     page.retry = true;
                     continue;
                 }
@@ -88,7 +88,7 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// What a lease was for stays what its outcome is about, also where a stage sent another method or body: a restart finds it by that.
+    /// Restores URL and options of the lease, in case a stage has changed them: a restart finds the URL by them.
     fn restore_identity(&self, page: &mut Outcome) {
         let request = &mut page.response.request;
         let Some(lease) = self.leases.get(request.lease) else { return };
@@ -101,9 +101,8 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Whether an outcome is waited for. One that is not came after its lease had run out: its URL waits again, so
-    /// the outcome must not be recorded; but the site was asked, and its clocks know. What the frontier settled itself
-    /// has no lease, and is recorded.
+    /// Whether an outcome is expected. One that is not came after its lease had expired: its URL waits again, so the outcome must
+    /// not be recorded; but the site was asked, and its clocks move. Outcomes without a fetch have no lease, and are recorded.
     pub fn expects(&mut self, page: &Outcome) -> bool {
         let response = &page.response;
         let lease = response.request.lease;
@@ -115,9 +114,8 @@ impl<R: Resolve> Frontier<R> {
         false
     }
 
-    /// Takes in judged outcomes: ends their leases, admits their redirects and links. What the frontier
-    /// settled itself has no lease, and passes. Fails when waiting URLs cannot be written to the disk, for another
-    /// reason than that it is full.
+    /// Applies judged outcomes: ends their leases, admits their redirects and links. Outcomes without a lease are ignored. Fails if
+    /// waiting URLs cannot be written to the disk, unless it is full.
     pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Outcome>, now: Micros) -> io::Result<()> {
         let mut links = Vec::new();
         for page in pages {
@@ -126,11 +124,11 @@ impl<R: Resolve> Frontier<R> {
             // Clocks count from the response's own end, which is earlier than this batch.
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
             let queue = lease.queue;
-            // Where the first address did not answer, another one was asked: its pace counts from here on.
+            // If the first address did not answer, another one was asked: its clock starts, too.
             let asked =
                 page.response.address.map_or(lease.address, |address| self.politeness.addresses.id(address));
             if asked != lease.address {
-                self.politeness.addresses.rest(asked, page.response.finished);
+                self.politeness.addresses.delay_from(asked, page.response.finished);
             }
             self.learn(queue, asked, page);
             if let Err(failure) = &page.response.result {
@@ -140,12 +138,12 @@ impl<R: Resolve> Frontier<R> {
                 Purpose::Robots => self.robots_done(lease, page, now),
                 _ => self.page_done(lease, page, &mut links, now)?,
             }
-            self.place(queue, now);
+            self.enqueue(queue, now);
         }
         self.admit_links(&links, now)
     }
 
-    /// A page's outcome; its links that may be admitted go to `links`.
+    /// Applies a page's outcome; appends its allowed links to `links`.
     fn page_done<'a>(
         &mut self,
         lease: Lease,
@@ -156,7 +154,7 @@ impl<R: Resolve> Frontier<R> {
         self.cookies.receive(&page.response);
         if page.retry {
             let due = self.trouble.due_again(page);
-            self.put_back(lease.queue, Waiting { attempt: tries(page), due, ..lease.waiting }, now);
+            self.requeue(lease.queue, Waiting { attempt: tries(page), due, ..lease.waiting }, now);
             return Ok(());
         }
         match &page.response.result {
@@ -168,7 +166,7 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// A page that was received: its redirect is admitted, or its links that may be go to `links`.
+    /// Applies a page that was received: admits its redirect, or appends its allowed links to `links`.
     pub(crate) fn follow<'a>(
         &mut self,
         id: QueueId,
@@ -180,7 +178,7 @@ impl<R: Resolve> Frontier<R> {
         let request = &page.response.request;
         self.tally.shift(State::Leased, State::Done, 1);
         if let Some(target) = &page.redirect {
-            // A seed that moved brings its new place into the crawl.
+            // The target of a seed belongs to the crawl.
             if request.depth == 0 {
                 self.admission.include(target);
             }
@@ -201,7 +199,7 @@ impl<R: Resolve> Frontier<R> {
         Ok(())
     }
 
-    /// Learns from an outcome how its host and its address are, and how long they want to be left alone.
+    /// Learns from an outcome the health of host and address, and how long they are delayed.
     pub(crate) fn learn(&mut self, id: QueueId, address: AddressId, page: &Outcome) {
         let at = page.response.finished;
         if page.ours {
@@ -209,25 +207,27 @@ impl<R: Resolve> Frontier<R> {
         }
         self.trouble.learn_address(address, page);
         let failed = self.trouble.learn_host((id, &mut self.hosts[id]), page);
-        if let Some(sign) = self.sign_of(page) {
-            self.politeness.observe((id, &mut self.hosts[id]), address, sign, at);
+        if let Some(signal) = self.signal_of(page) {
+            self.politeness.observe((id, &mut self.hosts[id]), address, signal, at);
             self.schedule.update(&self.politeness.addresses, address);
         }
         let wished = wished_pause(page).unwrap_or_default().min(self.settings.max_retry_after);
         let pause = failed.max(self.settings.scaled(wished));
         if pause > 0 {
-            self.hosts[id].pace.hold(at.saturating_add(pause));
+            self.hosts[id].pace.delay_until(at.saturating_add(pause));
         }
         if let Ok(received) = &page.response.result {
             self.politeness.received(received.bytes(), at);
         }
     }
 
-    /// What an outcome says of the site. How long it took is not known where this process was stopped meanwhile.
-    fn sign_of(&self, page: &Outcome) -> Option<Sign> {
-        match sign(page) {
-            Some(Sign::Success(_)) if self.trouble.health.was_stopped(page) => Some(Sign::Success(0)),
-            sign => sign,
+    /// What an outcome says of the site. The response time is unknown if this process was stopped meanwhile.
+    fn signal_of(&self, page: &Outcome) -> Option<HealthSignal> {
+        match signal(page) {
+            Some(HealthSignal::Success(_)) if self.trouble.health.was_stopped(page) => {
+                Some(HealthSignal::Success(0))
+            }
+            signal => signal,
         }
     }
 
@@ -239,21 +239,21 @@ impl<R: Resolve> Frontier<R> {
             self.learn(id, address, page);
         }
         if let Some(id) = id {
-            self.politeness.rest_host(&mut self.hosts[id], at);
+            self.politeness.delay_host(&mut self.hosts[id], at);
         }
         if let Some(address) = address {
-            self.politeness.addresses.rest(address, at);
+            self.politeness.addresses.delay_from(address, at);
         }
     }
 
-    /// The outcome of a robots.txt (RFC 9309 section 2.3.1).
+    /// Applies a robots.txt's outcome (RFC 9309 section 2.3.1).
     fn robots_done(&mut self, lease: Lease, page: &Outcome, now: Micros) {
         let Some(owner) = lease.waiting.owner else { return };
         let attempt = lease.waiting.attempt;
         let received = match &page.response.result {
             Ok(received) => received,
             Err(failure) => {
-                // What was not asked has not failed.
+                // A request that was not sent has not failed.
                 let ours = page.ours || failure.kind == FailureKind::Cancelled;
                 return self.robots_failed(&owner, failure.clone(), ours, now);
             }
@@ -267,12 +267,12 @@ impl<R: Resolve> Frontier<R> {
             let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
             return self.robots_failed(&owner, failure, page.ours, now);
         }
-        // The delay that it asks for holds from the request that brought it.
-        self.politeness.rest_host(&mut self.hosts[owner.queue], page.response.finished);
-        self.place(owner.queue, now);
+        // Its Crawl-delay counts from the request that brought it.
+        self.politeness.delay_host(&mut self.hosts[owner.queue], page.response.finished);
+        self.enqueue(owner.queue, now);
     }
 
-    /// Follows a robots.txt to its new place, in that host's queue and at its pace.
+    /// Follows a redirect of a robots.txt, in the target host's queue and at its pace.
     fn robots_redirected(
         &mut self,
         mut chain: Vec<lycosa_records::Step>,
@@ -286,10 +286,10 @@ impl<R: Resolve> Frontier<R> {
         let queue = self.queue_of(target.host());
         let waiting = Waiting { attempt, chain, owner: Some(owner), ..Waiting::new(target.clone()) };
         self.hosts[queue].front.push(waiting);
-        self.place(queue, now);
+        self.enqueue(queue, now);
     }
 
-    /// A robots.txt that could not be had: its origin's URLs wait until it can, or fail when the patience has run out.
+    /// A robots.txt could not be had: its origin's URLs wait for a retry, or fail when the patience has run out.
     pub(crate) fn robots_failed(&mut self, owner: &RobotsOwner, failure: Failure, ours: bool, now: Micros) {
         let queue = &mut self.hosts[owner.queue];
         let evidence = self.trouble.robots_failed(queue, owner, (&failure, ours), now);
@@ -299,6 +299,6 @@ impl<R: Resolve> Frontier<R> {
         } else if self.robots.fail(&mut queue.origins, &owner.origin, (failure, evidence), pause, now) {
             self.trouble.add(owner.queue);
         }
-        self.place(owner.queue, now);
+        self.enqueue(owner.queue, now);
     }
 }

@@ -1,5 +1,4 @@
-//! Asks those who were well: hosts, and the resolvers for names of hosts and for one that cannot exist; learns from what the
-//! resolvers answer.
+//! Probes healthy hosts, and the resolvers with names of hosts and with one that cannot exist; learns from the resolvers' answers.
 
 use std::io;
 use std::net::IpAddr;
@@ -11,38 +10,38 @@ use crate::names::Name;
 use crate::politeness::Start;
 use crate::politeness::domains::DomainId;
 use crate::schedule::QueueId;
-use crate::suspension::{WELL, Well};
+use crate::suspension::{HEALTHY, HealthyHost};
 use crate::waiting::{RobotsOwner, Waiting};
 use crate::{Frontier, Resolve};
 
-/// Hosts that are asked in one probe round.
+/// Hosts that are probed in one round.
 const PROBES: usize = 3;
 
 /// The check of the resolver itself: names below `.example` do not exist, resolvers ask for them like for others (RFC 6761 section
-/// 6.5), and any answer shows that somebody answers. Those below `.invalid` are answered by the client itself.
+/// 6.5), and any answer proves that a resolver works. Names below `.invalid` are answered by the client itself.
 const CANARY: &str = ".example";
 
 impl<R: Resolve> Frontier<R> {
-    /// Asks hosts that were well; when suspended also others, in the order of their turns. Who is asked answers for all.
+    /// Probes healthy hosts; while suspended also others, in the order of the schedule.
     pub(crate) fn probe(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
         let is_suspended = self.trouble.health.is_suspended();
         let mut requests = Vec::new();
-        let known: Vec<Well> = self.trouble.health.well.iter().rev().cloned().collect();
-        for well in &known {
-            let is_failing = self.trouble.health.connections.is_failing(well.domain, well.network);
+        let known: Vec<HealthyHost> = self.trouble.health.healthy.iter().rev().cloned().collect();
+        for host in &known {
+            let is_failing = self.trouble.health.connections.is_failing(host.domain, host.network);
             if requests.len() < max.min(PROBES) && (is_suspended || !is_failing) {
-                let request = self.probe_host(well, requests.is_empty(), now)?;
+                let request = self.probe_host(host, requests.is_empty(), now)?;
                 requests.extend(request);
             }
         }
-        // Nobody's turn has come: those who were well are asked a little later.
+        // No healthy host's pace allows a request: they are probed a little later.
         let may_wait = !is_suspended && !known.is_empty() && self.trouble.health.connections.may_wait(now);
         if requests.is_empty() && may_wait {
             return Ok(requests);
         }
         // The next round begins with others.
-        let asked = requests.len().min(self.trouble.health.well.len());
-        self.trouble.health.well.rotate_right(asked);
+        let asked = requests.len().min(self.trouble.health.healthy.len());
+        self.trouble.health.healthy.rotate_right(asked);
         while is_suspended && requests.len() < max.min(PROBES) {
             match self.next_request(now)? {
                 Some(request) => requests.push(request),
@@ -54,9 +53,9 @@ impl<R: Resolve> Frontier<R> {
         Ok(requests)
     }
 
-    /// A request to a host whatever its turn, if its paces allow one: what waits for it, or its robots.txt. `is_first`: of its round.
-    fn probe_host(&mut self, well: &Well, is_first: bool, now: Micros) -> io::Result<Option<Request>> {
-        let id = well.queue;
+    /// A request to a host whatever its turn, if politeness allows one: a waiting URL, or its robots.txt. `is_first`: of its round.
+    fn probe_host(&mut self, host: &HealthyHost, is_first: bool, now: Micros) -> io::Result<Option<Request>> {
+        let id = host.queue;
         let queue = &self.hosts[id];
         let Name::Known { clock, .. } = &queue.name else { return Ok(None) };
         let address = *clock;
@@ -66,38 +65,37 @@ impl<R: Resolve> Frontier<R> {
         if !may_ask || self.politeness.blocks_host(&queue.host) {
             return Ok(None);
         }
-        // Where all give the same answer, a page is no test: a robots.txt is. Of a portal that was found not every host can tell
-        // by its robots.txt that it is gone.
+        // While responses are held, only a robots.txt is a test. It cannot show for every host that a known portal has ended.
         let is_test =
             !(self.trouble.captive.is_suspicious() || self.trouble.captive.is_captive() && is_first);
         let has_turn = is_test && queue.due_at() <= now && !queue.is_empty();
-        let has_room = self.page_budget() > 0 && start == Start::Now;
-        let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
+        let has_capacity = self.page_budget() > 0 && start == Start::Now;
+        let mut request = if has_turn && has_capacity { self.grant(id, address, now)? } else { None };
         if request.is_none()
-            && let Some(robots) = robots_of(id, &well.origin)
+            && let Some(robots) = robots_of(id, &host.origin)
         {
             request = Some(self.lease(id, address, robots, now));
         }
         Ok(request)
     }
 
-    /// Asks the resolver for a name that cannot exist, and for names of hosts that were well.
+    /// Asks the resolvers for a name that cannot exist, and for names of healthy hosts.
     pub(crate) fn probe_names(&mut self, now: Micros) {
         let is_suspended = self.trouble.health.names.suspended().is_some();
         let mut names = vec![self.next_canary()];
         self.trouble.health.asked.clear();
-        for well in self.trouble.health.well.iter().rev() {
-            let queue = &self.hosts[well.queue];
-            let network = name_network(well.domain);
+        for host in self.trouble.health.healthy.iter().rev() {
+            let queue = &self.hosts[host.queue];
+            let network = name_network(host.domain);
             if self.trouble.health.asked.len() < PROBES
-                && (is_suspended || !self.trouble.health.names.is_failing(well.domain, network))
+                && (is_suspended || !self.trouble.health.names.is_failing(host.domain, network))
                 && is_name(&queue.host)
             {
-                self.trouble.health.asked.push(well.queue);
+                self.trouble.health.asked.push(host.queue);
                 names.push(queue.host.clone());
             }
         }
-        // Names that wait tell as well as those that were known: nobody may be known.
+        // Names that wait are as good: no healthy host may be known.
         for _ in 0..if is_suspended { PROBES } else { 0 } {
             let Some(id) = self.names.pop_any(PROBES, now) else { break };
             if matches!(self.hosts[id].name, Name::Asked { .. }) {
@@ -118,8 +116,8 @@ impl<R: Resolve> Frontier<R> {
         canary
     }
 
-    /// Learns from an answer for a name whether the resolvers are well. Gives whether it is one of their check's own.
-    pub(crate) fn weigh_name(&mut self, answer: &Resolved, id: Option<QueueId>, now: Micros) -> bool {
+    /// Learns from an answer for a name whether the resolvers are healthy. Returns whether it is their check's.
+    pub(crate) fn assess_name(&mut self, answer: &Resolved, id: Option<QueueId>, now: Micros) -> bool {
         if self.trouble.health.canary.as_deref() == Some(&*answer.name) {
             self.trouble.health.canary = None;
             let failed = matches!(&answer.result, Err(failure) if is_of_resolver(failure.kind));
@@ -131,7 +129,7 @@ impl<R: Resolve> Frontier<R> {
             return true;
         }
         let Some(id) = id else { return false };
-        // From the cache nothing is learnt of the resolvers.
+        // An answer from the cache says nothing of the resolvers.
         if answer.elapsed_us == 0 {
             return false;
         }
@@ -148,8 +146,8 @@ impl<R: Resolve> Frontier<R> {
             Some(kind) if is_of_resolver(kind) || (known && is_denial(kind)) => {
                 let text = || format!("{}: {}", queue.host, kind.as_str());
                 self.trouble.health.names.fail(domain, name_network(domain), known, text, now);
-                if let Some(place) = asked {
-                    self.trouble.health.asked.swap_remove(place);
+                if let Some(index) = asked {
+                    self.trouble.health.asked.swap_remove(index);
                     self.trouble.health.names.end_probe();
                 }
             }
@@ -172,12 +170,12 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Remembers hosts that were well in an earlier process: those whose rules are known.
-    pub(crate) fn remember_well(&mut self) {
+    /// Remembers the hosts that were healthy in an earlier process: those whose rules are known.
+    pub(crate) fn remember_healthy(&mut self) {
         for (id, queue) in self.hosts.iter_mut() {
             let Some(origin) = queue.origins.with_rules() else { continue };
             queue.answered = true;
-            if self.trouble.health.well.len() < WELL {
+            if self.trouble.health.healthy.len() < HEALTHY {
                 let network = name_network(queue.domain);
                 self.trouble.health.remember(id, queue.domain, network, origin);
                 (self.trouble.health.connections.answered, self.trouble.health.names.answered) = (true, true);
@@ -186,25 +184,25 @@ impl<R: Resolve> Frontier<R> {
     }
 }
 
-/// What asks for an origin's robots.txt.
+/// The request for an origin's robots.txt.
 pub(crate) fn robots_of(queue: QueueId, origin: &str) -> Option<Waiting> {
     let url = CrawlUrl::parse(&format!("{origin}/robots.txt")).ok()?;
     let owner = Some(Box::new(RobotsOwner { queue, origin: origin.into(), before: None }));
     Some(Waiting { owner, ..Waiting::new(url) })
 }
 
-/// Whether a resolver says that there is no such host: of one that was there it says so when it lies, or has lost the way.
+/// Whether a resolver denies a name: for a name that existed, it may lie or be broken.
 pub(crate) fn is_denial(kind: FailureKind) -> bool {
     use FailureKind as K;
     matches!(kind, K::NameNotFound | K::NameNoData | K::AddressRefused)
 }
 
-/// Whether a failure speaks of the resolvers, and not of the name.
+/// Whether a failure is the resolvers', and not the name's.
 fn is_of_resolver(kind: FailureKind) -> bool {
     matches!(kind, FailureKind::NameTimeout | FailureKind::NameServerFailure)
 }
 
-/// Whether a host is a name, and no address.
+/// Whether a host is a name, and not an address.
 pub(crate) fn is_name(host: &str) -> bool {
     host.ends_with(|last: char| last.is_ascii_alphabetic())
 }
@@ -217,7 +215,7 @@ pub(crate) fn network_of(address: IpAddr) -> u64 {
     }
 }
 
-/// The same where no address is known: names of unrelated domains are unrelated.
+/// The same if no address is known: names of unrelated domains are unrelated.
 fn name_network(domain: DomainId) -> u64 {
     u64::from(domain) | 1 << 62
 }

@@ -1,4 +1,4 @@
-//! One host's waiting URLs, with what is known of its name and its robots.txt. No rules live here.
+//! One host: its waiting URLs, and the state that each part stores for it.
 
 use std::io;
 
@@ -14,43 +14,44 @@ use crate::schedule::AddressId;
 use crate::spill::Spill;
 use crate::waiting::Waiting;
 
-/// URLs of a host that wait until they are due outside its backlog, at most: where more would, the host waits.
+/// URLs of a host outside its backlog that are not due, at most: beyond that the host waits.
 pub(crate) const LATER: usize = 16;
 
-/// A host's queue. Filled by admission, retries and redirects; emptied by grants.
+/// A host's queue, with the host's state: `origins` is written by robots, `name` and `doubted` by names, `pace` by politeness,
+/// `is_scheduled` and `failing` where the queue is scheduled or failed, all else by trouble.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// The host, as in its URLs.
     pub(crate) host: Box<str>,
-    /// What comes before the backlog, the next one last: robots.txt requests, and URLs that wait for theirs.
+    /// URLs before the backlog, the next one last: robots.txt requests, and URLs that wait for theirs.
     pub(crate) front: Vec<Waiting>,
-    /// In order of turn.
+    /// URLs in the order in which they came.
     pub(crate) backlog: Backlog,
-    /// URLs of the backlog whose turn had come before they were due: at most [`LATER`].
+    /// URLs of the backlog that were next before they were due: at most [`LATER`].
     pub(crate) later: Vec<Waiting>,
-    /// What is known of robots.txt.
+    /// The state of its robots.txt files.
     pub(crate) origins: Origins,
-    /// The name.
+    /// The state of its name.
     pub(crate) name: Name,
-    /// What speaks against the host: its name, or its connections.
+    /// The evidence against the host: its name, or its connections.
     pub(crate) trouble: Option<Box<Evidence>>,
     /// Whether it has answered this process.
     pub(crate) answered: bool,
-    /// The mark of the page that it gave last (`captive.rs`); 0: none.
+    /// The mark of the last page (`captive.rs`); 0: none.
     pub(crate) mark: u64,
-    /// Whether it answered when it was to be given up: its URLs fail each on its own.
+    /// Whether it answered when it was to be given up: each URL has its own tries.
     pub(crate) is_there: bool,
-    /// Whether its name was learnt behind a captive portal: it is asked for past the cache.
+    /// Whether its name may be from a captive portal: it is asked for past the cache.
     pub(crate) doubted: bool,
-    /// How often the host may be asked.
+    /// Interval and concurrency of its requests.
     pub(crate) pace: Pace,
     /// The host's registered domain.
     pub(crate) domain: DomainId,
-    /// The address at which the domain was last said to live, by this host.
+    /// The address at which this host was last known to be.
     pub(crate) lives_at: Option<AddressId>,
-    /// Whether the queue stands in the schedule, or waits for room in its domain.
-    pub(crate) placed: bool,
-    /// Whether it stands among those whose name fails.
+    /// Whether the queue is in the schedule, or waits for a request to its domain to end.
+    pub(crate) is_scheduled: bool,
+    /// Whether its URLs are being settled without a fetch.
     pub(crate) failing: bool,
 }
 
@@ -72,12 +73,12 @@ impl Queue {
             pace: Pace::default(),
             domain: 0,
             lives_at: None,
-            placed: false,
+            is_scheduled: false,
             failing: false,
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no URL waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.front.is_empty() && self.backlog.is_empty() && self.later.is_empty()
     }
@@ -88,13 +89,13 @@ impl Queue {
         own.count() + self.backlog.len() + self.later.len()
     }
 
-    /// When something in it is due; 0: at any time. The host's pace comes on top.
+    /// When a URL is due; 0: at any time. The host's pace comes on top.
     pub(crate) fn due_at(&self) -> Micros {
         let has_now = !self.front.is_empty() || (!self.backlog.is_empty() && self.later.len() < LATER);
         if has_now { 0 } else { self.later.iter().map(|waiting| waiting.due).min().unwrap_or(0) }
     }
 
-    /// Whether all that waits belongs to origins whose robots.txt fails.
+    /// Whether all waiting URLs belong to origins whose robots.txt is missing.
     pub(crate) fn is_parked(&self) -> bool {
         let parked = |waiting: &Waiting| {
             matches!(self.origins.get(waiting.url.origin()), Some(Robots::Parked(_) | Robots::Asked))
@@ -103,17 +104,17 @@ impl Queue {
             && self.front.iter().chain(&self.later).all(parked)
     }
 
-    /// Puts a URL back that was taken out, to be next when it is due.
+    /// Puts back a URL that was taken out: it is next when it is due.
     pub(crate) fn put_first(&mut self, waiting: Waiting, now: Micros) {
         if waiting.due > now { self.later.push(waiting) } else { self.front.push(waiting) }
     }
 
-    /// Lets a URL wait until it is due.
+    /// Puts back a URL that is not due.
     pub(crate) fn postpone(&mut self, waiting: Waiting) {
         self.later.push(waiting);
     }
 
-    /// Takes out what is next and due.
+    /// Takes out the next URL that is due.
     pub(crate) fn pop(
         &mut self,
         spill: &mut Spill,
@@ -126,8 +127,8 @@ impl Queue {
             }
             return Ok(Some(waiting));
         }
-        if let Some(place) = self.later.iter().position(|waiting| waiting.due <= now) {
-            return Ok(Some(self.later.remove(place)));
+        if let Some(index) = self.later.iter().position(|waiting| waiting.due <= now) {
+            return Ok(Some(self.later.remove(index)));
         }
         while self.later.len() < LATER {
             match self.backlog.pop(&self.host, spill, held)? {
@@ -138,20 +139,20 @@ impl Queue {
         Ok(None)
     }
 
-    /// Shows each page's URL that waits, in no order.
+    /// Shows each waiting page's URL, in no order.
     pub(crate) fn each_waiting(&self, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
         self.front.iter().chain(&self.later).filter(|waiting| waiting.owner.is_none()).for_each(&mut show);
         self.backlog.each(&self.host, spill, show)
     }
 
-    /// Whether the URL at the head waits for its robots.txt; the answer places the queue again.
+    /// Whether the URL at the head waits for its robots.txt; its outcome schedules the queue again.
     pub(crate) fn waits_for_robots(&self) -> bool {
         self.front.last().is_some_and(|waiting| {
             waiting.owner.is_none() && matches!(self.origins.get(waiting.url.origin()), Some(Robots::Asked))
         })
     }
 
-    /// Lets its name expire, and be asked for past the cache: a captive portal may have given it.
+    /// Lets its name expire and be asked for past the cache: it may be from a captive portal.
     pub(crate) fn doubt_name(&mut self) {
         self.doubted = true;
         if let Name::Known { expires, .. } = &mut self.name {

@@ -1,6 +1,6 @@
-//! URLs that were settled and wait again: done → waiting, failed → waiting, refused → waiting.
+//! Settled URLs that are opened again: done → waiting, failed → waiting, refused → waiting.
 //!
-//! Guarantee: what is opened is recorded (as an outcome that is not its URL's last, without a lease) before it is sent, so that
+//! Guarantee: an opened URL is recorded (as an outcome that is not its last, without a lease) before it is requested, so that
 //! a restart finds it waiting.
 
 use std::io;
@@ -16,7 +16,7 @@ use crate::waiting::Candidate;
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Opens a settled URL again: `page` is made by [`Outcome::reopened`] and says how it had ended. Gives whether the URL was known;
+    /// Opens a settled URL again: `page` is made by [`Outcome::reopened`] and says how it had ended. Returns whether the URL was known;
     /// the page is to be recorded then, before anything is taken.
     pub fn reopen(&mut self, page: &Outcome, now: Micros) -> io::Result<bool> {
         let request = page.request();
@@ -65,7 +65,7 @@ impl<R: Resolve> Frontier<R> {
         Ok(requests.into_iter().filter(is_settled).collect())
     }
 
-    /// Lets a settled URL wait.
+    /// Enqueues a settled URL.
     pub(crate) fn open(&mut self, page: &Outcome, now: Micros) {
         let request = &page.response.request;
         let from = match &page.response.result {
@@ -80,22 +80,22 @@ impl<R: Resolve> Frontier<R> {
         self.tally.shift(from, State::Waiting, 1);
         let id = self.queue_of(request.url.host());
         self.forgive_host(id);
-        // After a restart its entry may stand in its queue still, as one to be passed over.
+        // After a restart its entry may still be in its queue, with a tombstone.
         let key = request.key();
         if self.dedup.tombstones.is_settled(&key) {
             self.dedup.tombstones.remove(&key);
         } else {
             self.hosts.push(id, &Candidate::of(request));
         }
-        self.place(id, now);
+        self.enqueue(id, now);
     }
 
-    /// What an earlier process opened again; told by the log.
+    /// An earlier process opened this URL again.
     pub(crate) fn restore_reopened(&mut self, page: &Outcome) -> io::Result<()> {
         self.reopen(page, 0).map(|_| ())
     }
 
-    /// What spoke against a host speaks no more: somebody wants it tried again.
+    /// Forgets the evidence against a host: it is to be tried again.
     fn forgive_host(&mut self, id: QueueId) {
         let queue = &mut self.hosts[id];
         queue.trouble = None;

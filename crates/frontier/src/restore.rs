@@ -1,9 +1,9 @@
-//! The frontier from the log: what a crashed crawl had recorded is done again, without fetching.
+//! The frontier from the log: replays what a crashed crawl had recorded.
 //!
 //! Guarantees: after [`Restore::finish`] a URL is settled exactly if its last outcome was recorded, and waits
-//! otherwise; no host and no address is asked before its interval has passed since then, because what
-//! was in flight at the crash may have arrived at the server at any moment before; a longer pause that a site asked
-//! for goes on; a host that may have asked for one when nobody was there to hear it is left alone for [`UNHEARD`].
+//! otherwise; no host and no address gets a request before its interval has passed since then, because requests in flight at the
+//! crash may have arrived at any moment before; a longer pause that a site asked for continues; a host whose response was lost
+//! may have asked for one, and is delayed by [`UNANSWERED_PAUSE`].
 
 use std::io;
 use std::time::Duration;
@@ -21,17 +21,17 @@ use crate::state::State;
 use crate::waiting::{Candidate, Waiting};
 use crate::{Frontier, Resolve};
 
-/// How long a host is left alone whose answer was lost with the process: sites that count requests by the minute, as most
+/// The delay of a host whose response was lost with the process: sites that count requests by the minute, as most
 /// do, ask with Retry-After for no longer pause. In the job's time.
-const UNHEARD: Duration = Duration::from_secs(60);
+const UNANSWERED_PAUSE: Duration = Duration::from_secs(60);
 
-/// How far the log has been told.
+/// How far the log has been replayed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Replay {
-    /// When the process began that is told of, and its last outcome.
+    /// When the replayed process began, and its last time in the log.
     process: Micros,
     last: Micros,
-    /// Where the record ends that is told now.
+    /// Where the record that is replayed now ends.
     position: u64,
 }
 
@@ -48,27 +48,27 @@ pub struct Restore<'a, R> {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Begins to restore a frontier that is empty or was loaded from a snapshot, or goes on with that.
+    /// Begins or resumes the replay into a frontier that is empty or was loaded from a snapshot.
     pub fn restore(&mut self) -> Restore<'_, R> {
         self.replay.get_or_insert(Replay::after(self.trouble.died_at));
         Restore { frontier: self }
     }
 
-    /// Where the restoring is.
+    /// The replay's state.
     fn replay(&mut self) -> &mut Replay {
         self.replay.get_or_insert_default()
     }
 }
 
 impl<R: Resolve> Restore<'_, R> {
-    /// The position in the log of what is told next: where its record ends. First that of the snapshot, if there was one.
+    /// The position in the log of the next record's end. First that of the snapshot, if there was one.
     pub fn at(&mut self, position: u64) {
         if std::mem::replace(&mut self.frontier.replay().position, position) == 0 {
             self.frontier.trouble.captive.is_before(position);
         }
     }
 
-    /// A record of the log, which ends at a position. What was accepted, was about to be sent, or became of a URL is done again.
+    /// Replays a record of the log, which ends at a position.
     pub fn entry(&mut self, entry: &Entry<'_>, end: u64) -> io::Result<()> {
         self.at(end);
         match entry {
@@ -92,7 +92,7 @@ impl<R: Resolve> Restore<'_, R> {
         self.last(granted);
         self.frontier.leases.was_granted(number);
         let frontier = &mut *self.frontier;
-        frontier.leave_alone(process, process);
+        frontier.delay_unanswered(process, process);
         let queue = frontier.queue_of(url.host());
         frontier.leases.await_outcome(number, queue, granted);
     }
@@ -102,19 +102,19 @@ impl<R: Resolve> Restore<'_, R> {
         let replay = self.frontier.replay();
         if std::mem::replace(&mut replay.process, process) != process && process > replay.last {
             self.was_down(process);
-            // What the process before it left in doubt has been opened again.
+            // It has opened again what the process before it left in doubt.
             self.frontier.trouble.captive.forget_all();
         }
         self.last(process);
     }
 
-    /// The log tells of something then.
+    /// A record has this time.
     fn last(&mut self, at: Micros) {
         let replay = self.frontier.replay();
         replay.last = replay.last.max(at);
     }
 
-    /// No process ran between the last that is told and then.
+    /// No process ran between the last time in the log and this one.
     fn was_down(&mut self, until: Micros) {
         let last = self.frontier.replay().last;
         if last > 0 {
@@ -151,19 +151,19 @@ impl<R: Resolve> Restore<'_, R> {
         Ok(())
     }
 
-    /// Starts all clocks, and lets every queue go where it waits next.
+    /// Starts all clocks, and schedules every queue.
     pub fn finish(self, now: Micros) {
         let mut this = self;
         this.frontier.trouble.died_at = this.frontier.replay().last;
         this.was_down(now);
         let frontier = this.frontier;
         frontier.replay = None;
-        frontier.leave_alone(Micros::MAX, now);
+        frontier.delay_unanswered(Micros::MAX, now);
         frontier.politeness.restart(now);
-        frontier.remember_well();
+        frontier.remember_healthy();
         for id in 0..frontier.hosts.len() as QueueId {
-            frontier.politeness.rest_host(&mut frontier.hosts[id], now);
-            frontier.place(id, now);
+            frontier.politeness.delay_host(&mut frontier.hosts[id], now);
+            frontier.enqueue(id, now);
         }
     }
 
@@ -227,7 +227,7 @@ impl<R: Resolve> Restore<'_, R> {
         }
     }
 
-    /// The rules that a robots.txt gave; where it gave none, it is asked for again.
+    /// A robots.txt's outcome; without rules, it is asked for again.
     fn robots(&mut self, page: &Outcome) {
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
@@ -246,12 +246,12 @@ impl<R: Resolve> Restore<'_, R> {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Lets the hosts rest whose requests were granted before a process began, and still have no outcome: the one before it
+    /// Delays hosts with unanswered leases that were granted before a process began: the one before it
     /// has died by then.
-    fn leave_alone(&mut self, process: Micros, from: Micros) {
-        let until = from.saturating_add(self.settings.scaled(UNHEARD));
+    fn delay_unanswered(&mut self, process: Micros, from: Micros) {
+        let until = from.saturating_add(self.settings.scaled(UNANSWERED_PAUSE));
         for queue in self.leases.take_unanswered(process) {
-            self.hosts[queue].pace.hold(until);
+            self.hosts[queue].pace.delay_until(until);
         }
     }
 }

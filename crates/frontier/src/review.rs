@@ -17,21 +17,20 @@ use crate::trouble::Trouble;
 use crate::waiting::Waiting;
 use crate::{Frontier, Resolve};
 
-/// Failing hosts are looked at so often at most, in microseconds, and so long after for each of them: a look costs about a
-/// tenth of that.
+/// The pause between two reviews, in microseconds, and what each failing host adds to it: a review costs about a tenth of that.
 const PAUSE: Micros = 250_000;
 const PAUSE_FOR_EACH: Micros = 2;
 
-/// A host that fails, and that something waits for.
+/// A host that fails and that URLs wait for.
 #[derive(Clone, Debug)]
 pub struct Failing {
     /// The host.
     pub host: String,
-    /// What it fails with.
+    /// Its last failure.
     pub kind: FailureKind,
     /// URLs that wait for it.
     pub waiting: usize,
-    /// Until when it is tried at least.
+    /// Until when it is tried, at least.
     pub until: Micros,
 }
 
@@ -67,7 +66,7 @@ impl<R: Resolve> Frontier<R> {
                 Verdict::Keep => {}
                 Verdict::Ask(robots) => {
                     self.hosts[id].front.push(robots);
-                    self.place(id, now);
+                    self.enqueue(id, now);
                 }
                 Verdict::Failed => self.trouble.fail_later(&mut self.hosts, id),
                 Verdict::NameFailed(failure, expires) => self.give_up_name(id, failure, expires),
@@ -81,7 +80,7 @@ impl<R: Resolve> Frontier<R> {
         self.trouble.only_failing.is_some() && !self.trouble.troubled.is_empty()
     }
 
-    /// Hosts that fail and that something waits for, those that are given up last first, at most so many.
+    /// Hosts that fail and that URLs wait for, at most this many; those that are given up last come first.
     pub fn failing(&self, max: usize, now: Micros) -> Vec<Failing> {
         self.trouble.report(&self.hosts, max, now)
     }
@@ -135,7 +134,7 @@ impl Trouble {
 
     /// Gives up a host, or origins of it; returns what is to be done about it.
     pub(crate) fn review_host(&mut self, hosts: &mut Hosts, id: QueueId, now: Micros) -> Verdict {
-        let (patience, well, alone) = (self.patience, self.health.clock(now), self.only_failing);
+        let (patience, healthy_at, alone) = (self.patience, self.health.clock(now), self.only_failing);
         let expires = now.saturating_add(patience.span.max(1));
         let queue = &mut hosts[id];
         let is_given_up = queue.origins.give_up(|evidence| evidence.is_enough(&patience, alone), expires);
@@ -146,7 +145,7 @@ impl Trouble {
         if let Some(evidence) =
             queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none()).filter(enough)
         {
-            evidence.given_up = Some(well.saturating_add(patience.span.max(1)));
+            evidence.given_up = Some(healthy_at.saturating_add(patience.span.max(1)));
             let failure = evidence.failure.clone();
             match queue.name {
                 Name::Asked { .. } => {
@@ -212,7 +211,7 @@ impl Trouble {
 
     /// Hosts that fail and that URLs wait for, those that are given up last first, at most so many.
     pub(crate) fn report(&self, hosts: &Hosts, max: usize, now: Micros) -> Vec<Failing> {
-        let well = self.health.clock(now);
+        let healthy_at = self.health.clock(now);
         let mut failing: Vec<(QueueId, &Evidence)> = Vec::with_capacity(self.troubled.len());
         for id in &self.troubled {
             let queue = &hosts[*id];
@@ -229,7 +228,7 @@ impl Trouble {
         failing.sort_unstable_by_key(last);
         let report = |(id, evidence): (QueueId, &Evidence)| {
             let queue = &hosts[id];
-            let left = evidence.until(&self.patience).saturating_sub(well);
+            let left = evidence.until(&self.patience).saturating_sub(healthy_at);
             let (host, kind) = (queue.host.to_string(), evidence.failure.kind);
             Failing { host, kind, waiting: queue.len(), until: now.saturating_add(left) }
         };

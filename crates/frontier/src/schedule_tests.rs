@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::*;
 use crate::politeness::domains::Domains;
-use crate::politeness::pace::{Limits, Sign};
+use crate::politeness::pace::{HealthSignal, Limits};
 
 /// A schedule with the addresses and domains that it orders.
 struct Orders {
@@ -40,8 +40,8 @@ impl Orders {
         self.schedule.update(&self.addresses, id);
     }
 
-    fn observe(&mut self, id: AddressId, host: QueueId, sign: Sign, at: Micros) {
-        self.addresses.observe(id, host, sign, at);
+    fn observe(&mut self, id: AddressId, host: QueueId, signal: HealthSignal, at: Micros) {
+        self.addresses.observe(id, host, signal, at);
         self.schedule.update(&self.addresses, id);
     }
 
@@ -171,11 +171,11 @@ fn one_hosts_trouble_is_its_own_and_that_of_two_is_the_addresss() {
     let mut schedule = schedule(1, 1_000, 1);
     let one = schedule.address("93.184.216.34".parse().unwrap());
     let interval = |orders: &Orders| orders.addresses.interval(one);
-    (0..5).for_each(|_| schedule.observe(one, 7, Sign::Trouble, 0));
+    (0..5).for_each(|_| schedule.observe(one, 7, HealthSignal::Trouble, 0));
     assert_eq!(interval(&schedule), 1_000);
-    schedule.observe(one, 8, Sign::Trouble, 0);
+    schedule.observe(one, 8, HealthSignal::Trouble, 0);
     assert_eq!(interval(&schedule), 2_000);
-    schedule.observe(one, 9, Sign::Success(0), 0);
-    schedule.observe(one, 7, Sign::Trouble, 0);
+    schedule.observe(one, 9, HealthSignal::Success(0), 0);
+    schedule.observe(one, 7, HealthSignal::Trouble, 0);
     assert_eq!(interval(&schedule), 2_000, "a success between them");
 }

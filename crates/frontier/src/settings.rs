@@ -26,11 +26,11 @@ pub struct Settings {
     pub max_redirects: usize,
     /// Further tries of a URL, a name or a robots.txt after a transient failure, at least: see `patience`.
     pub retries: u32,
-    /// How long a host, a name or a URL has to fail before it is given up, counted in time in which the crawl itself is well.
+    /// How long a host, a name or a URL has to fail before it is given up, counted in time in which the crawl itself is healthy.
     /// Zero: the retries alone count, and what is not transient is believed at once.
     pub patience: Duration,
-    /// How long the crawl may be suspended before it ends with what waits left waiting; a twelfth of it where no host has ever
-    /// answered. `None`: for ever.
+    /// How long the crawl may be suspended before it ends with URLs waiting; a twelfth of that if no host has ever answered.
+    /// `None`: for ever.
     pub longest_suspension: Option<Duration>,
     /// The host's pause after such a failure; doubles with each try.
     pub retry_delay: Duration,
@@ -42,8 +42,7 @@ pub struct Settings {
     pub host_concurrency: u32,
     /// Requests to an address at once.
     pub address_concurrency: u32,
-    /// Of the time that a site takes to answer: the interval, at least; between the intervals above and `max_interval`
-    /// (Heritrix waits five times as long).
+    /// Minimum interval as a multiple of response time, between the intervals above and `max_interval` (Heritrix: 5).
     pub response_multiple: f64,
     /// The longest interval that slow answers or trouble make. Trouble (408, 429, 502 to 504, time-outs, broken
     /// connections) doubles a host's interval, and an address's where several hosts are in trouble.
@@ -83,17 +82,17 @@ pub struct Settings {
     pub addresses: AddressPolicy,
     /// Bytes of waiting URLs in memory; what is more goes to `queue_directory`.
     pub queue_memory: usize,
-    /// Where waiting URLs go that do not fit; nothing: all stay in memory.
+    /// The directory of waiting URLs that do not fit; `None`: all stay in memory.
     pub queue_directory: Option<PathBuf>,
     /// When names of hosts are asked for.
     pub ahead: Ahead,
-    /// What a URL is known by.
+    /// The kind of key by which a URL is known.
     pub key: KeyKind,
     /// Bytes of known URLs in memory; what is more goes to `seen_directory`.
     pub seen_memory: usize,
-    /// Where known URLs go that do not fit; nothing: all stay in memory.
+    /// The directory of known URLs that do not fit; `None`: all stay in memory.
     pub seen_directory: Option<PathBuf>,
-    /// Bytes of cookies in memory; 0: none are kept, and none sent.
+    /// Bytes of cookies in memory; 0: none are stored, and none sent.
     pub cookie_memory: usize,
     /// Which job and task its requests belong to.
     pub task: Arc<Task>,

@@ -1,11 +1,11 @@
 //! The frontier as bytes and back: all views of the log at one of its positions, together.
 //!
-//! Guarantees: a frontier that is loaded and then told the rest of the log equals one that was told the whole log;
-//! what is on lease is saved as waiting; files that a snapshot names are whole before it is complete. Bytes that are
-//! no snapshot give an error, never a panic; whoever stores them holds their checksum.
+//! Guarantees: a frontier that is loaded and replays the rest of the log equals one that replays the whole log;
+//! URLs on lease are saved as waiting; files that a snapshot names are whole before it is complete. Bytes that are
+//! no snapshot return an error, never a panic; the caller checks their checksum.
 //!
 //! ```text
-//! records: files · counts · places of the scope · queue … · tombstones · cookies · paces · leases   then the dedup tree
+//! records: files · counts · scope · queue … · tombstones · cookies · paces · leases   then the dedup tree
 //! ```
 
 use std::collections::{BTreeSet, VecDeque};
@@ -33,7 +33,7 @@ use crate::{Frontier, Refusal, Resolve, Seen, Settings};
 const VERSION: u64 = 8;
 const OLDEST: u64 = 6;
 
-/// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
+/// The files that a snapshot names, by number. They are needed as long as the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotFiles {
     /// Pieces of host queues.
@@ -74,8 +74,8 @@ impl SnapshotFiles {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Writes everything that the log up to now has made of this frontier. Nothing may be between its record in the
-    /// log and [`Frontier::done`].
+    /// Writes the state that the log up to now has made. No outcome may be recorded in the log and not yet passed to
+    /// [`Frontier::done`].
     pub fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
         let mut record = Vec::new();
         self.verify(0)?;
@@ -83,8 +83,8 @@ impl<R: Resolve> Frontier<R> {
         write_record(into, &mut record, |record| files.pack(record))?;
         write_record(into, &mut record, |record| self.pack_counts(record))?;
         write_record(into, &mut record, |record| {
-            put_number(record, self.admission.places().len() as u64);
-            self.admission.places().for_each(|place| put_bytes(record, place.as_bytes()));
+            put_number(record, self.admission.included().len() as u64);
+            self.admission.included().for_each(|name| put_bytes(record, name.as_bytes()));
         })?;
         let first = self.unsettled();
         for (id, queue) in self.hosts.iter() {
@@ -103,7 +103,7 @@ impl<R: Resolve> Frontier<R> {
         Ok(files)
     }
 
-    /// Reads what [`Frontier::save`] wrote; [`Frontier::restore`] tells it the rest of the log.
+    /// Reads what [`Frontier::save`] wrote; [`Frontier::restore`] replays the rest of the log.
     pub fn load(settings: Settings, resolver: R, from: &mut dyn Read) -> io::Result<(Self, SnapshotFiles)> {
         let mut frontier = Frontier::with(settings, resolver, Seen::default());
         let files = SnapshotFiles::read(from)?;
@@ -111,7 +111,7 @@ impl<R: Resolve> Frontier<R> {
         read_record(from, &mut record)?;
         let (queues, agent) = frontier.unpack_counts(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
-        frontier.unpack_places(&record).ok_or_else(damaged)?;
+        frontier.unpack_scope(&record).ok_or_else(damaged)?;
         let mut queued = 0;
         for _ in 0..queues {
             read_record(from, &mut record)?;
@@ -125,7 +125,7 @@ impl<R: Resolve> Frontier<R> {
             }
             frontier.hosts.insert(queue, &mut frontier.politeness.domains);
         }
-        // A crawl would wait for ever for what is in no queue. Queues may hold more: entries that are out of date.
+        // A crawl would wait for ever for a URL in no queue. Queues may have more entries: those with tombstones.
         if frontier.tally.count(State::Waiting) > queued {
             return Err(damaged());
         }
@@ -143,7 +143,7 @@ impl<R: Resolve> Frontier<R> {
         Ok((frontier, files))
     }
 
-    /// Removes the files that neither this frontier nor one of the kept snapshots needs.
+    /// Removes the files that neither this frontier nor one of these snapshots needs.
     pub fn remove_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<()> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
         self.dedup.remove_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
@@ -151,8 +151,8 @@ impl<R: Resolve> Frontier<R> {
         self.hosts.remove_files(&queues)
     }
 
-    /// Appends the record of the requests that are out, since what their hosts answer may never be heard; of when this was, and of the
-    /// answers that may be taken back.
+    /// Appends the record of the requests that are out, whose responses may be lost; of the time, and of the responses that may be
+    /// taken back.
     fn pack_leases(&self, record: &mut Vec<u8>) {
         self.leases.pack(record);
         // Not in the version before.
@@ -188,7 +188,7 @@ impl<R: Resolve> Frontier<R> {
         Some(())
     }
 
-    /// What is out, or decided but not recorded: it waits again after a restart, before everything else.
+    /// URLs that are out, or settled but not recorded: they wait again after a restart, before all others.
     fn unsettled(&self) -> HashMap<QueueId, Vec<Waiting>> {
         let mut first: HashMap<QueueId, Vec<Waiting>> = HashMap::new();
         for (_, lease) in self.leases.iter().filter(|(_, lease)| lease.waiting.owner.is_none()) {
@@ -240,7 +240,7 @@ impl<R: Resolve> Frontier<R> {
             .for_each(|number| put_number(record, number));
     }
 
-    /// Reads the record of counts; gives the number of queues, and whether the rules of robots.txt files are those for
+    /// Reads the record of counts; returns the number of queues, and whether the rules of robots.txt files are those for
     /// this crawler's name.
     fn unpack_counts(&mut self, mut from: &[u8]) -> Option<(u64, bool)> {
         let from = &mut from;
@@ -263,17 +263,17 @@ impl<R: Resolve> Frontier<R> {
         Some((queues, agent))
     }
 
-    /// Reads the record of the scope's places.
-    fn unpack_places(&mut self, mut from: &[u8]) -> Option<()> {
+    /// Reads the record of the scope.
+    fn unpack_scope(&mut self, mut from: &[u8]) -> Option<()> {
         let from = &mut from;
         for _ in 0..codec::number(from)? {
-            self.admission.include_place(codec::text(from)?);
+            self.admission.include_name(codec::text(from)?);
         }
         Some(())
     }
 }
 
-/// Appends the record of a queue, with what comes before its backlog.
+/// Appends the record of a queue, with the URLs before its backlog.
 fn pack_queue(
     queue: &Queue,
     first: &[Waiting],
@@ -304,7 +304,7 @@ fn unpack_host(from: &mut &[u8], is_same_agent: bool, robots: &mut RobotsCache) 
     Some(queue)
 }
 
-/// Reads the marks of a queue's answers; versions before have none, or only the first.
+/// Reads the marks of a queue; versions before have none, or only the first.
 fn unpack_marks(queue: &mut Queue, from: &mut &[u8]) -> Option<()> {
     let mut number = || if from.is_empty() { Some(0) } else { codec::number(from) };
     queue.mark = number()?;

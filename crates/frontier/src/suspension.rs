@@ -1,7 +1,7 @@
-//! What the crawl does when the trouble is its own: it suspends, takes back what was held against hosts, and goes on by itself.
+//! The crawl's own trouble: it suspends, takes back the evidence against hosts, and resumes by itself.
 //!
-//! What is ours is decided in `health.rs`; `probe.rs` asks those who were well, whom this file remembers; `portal.rs` sees to answers
-//! that are the same everywhere.
+//! `health.rs` decides whose trouble it is; `probe.rs` probes the healthy hosts that are remembered here; `portal.rs` handles a
+//! captive portal.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -13,21 +13,21 @@ use lycosa_url::{FailureKind, Micros};
 use crate::health::{Cause, Channel, Path, Suspension};
 use crate::hosts::Hosts;
 use crate::politeness::domains::DomainId;
-use crate::politeness::sign::{Word, word};
+use crate::politeness::signal::{Word, word};
 use crate::probe::{is_name, network_of};
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve, Settings};
 
-/// Hosts that are remembered as having been well, each of another registered domain.
-pub(crate) const WELL: usize = 32;
+/// Healthy hosts that are remembered, each of another registered domain.
+pub(crate) const HEALTHY: usize = 32;
 
-/// The part of the longest suspension that is waited for where no host has ever answered: hosts that are all dead look the
-/// same as an uplink that fails.
+/// The part of the longest suspension after which the crawl ends if no host has ever answered: dead hosts look the same as a
+/// broken uplink.
 const WITHOUT_PROOF: u64 = 12;
 
-/// A host that was well when it was last asked.
+/// A host that was healthy when it was last asked.
 #[derive(Clone, Debug)]
-pub(crate) struct Well {
+pub(crate) struct HealthyHost {
     pub(crate) queue: QueueId,
     pub(crate) domain: DomainId,
     pub(crate) network: u64,
@@ -35,14 +35,14 @@ pub(crate) struct Well {
     pub(crate) origin: Box<str>,
 }
 
-/// Whether the crawl itself is well.
+/// Whether the crawl itself is healthy.
 #[derive(Debug)]
 pub(crate) struct Health {
     pub(crate) names: Path,
     pub(crate) connections: Path,
-    /// Who answered lately, the last one at the back.
-    pub(crate) well: VecDeque<Well>,
-    /// Requests of the probe round, and names of it.
+    /// Hosts that answered lately, the last one at the back.
+    pub(crate) healthy: VecDeque<HealthyHost>,
+    /// Requests of the probe round, and hosts whose names it asks for.
     pub(crate) probes: Vec<u64>,
     pub(crate) asked: Vec<QueueId>,
     pub(crate) canary: Option<Box<str>>,
@@ -52,7 +52,7 @@ pub(crate) struct Health {
     /// How long the crawl was suspended or stopped, and since when it is.
     stopped: Micros,
     since: Option<Micros>,
-    /// When the loop last came by, and the last time that it did not for long.
+    /// When the loop last called, and the last long time in which it did not.
     pub(crate) looked: Micros,
     gap: (Micros, Micros),
     /// How long the process was stopped during the suspension that lasts.
@@ -63,12 +63,12 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// All is well.
+    /// A healthy crawl.
     pub(crate) fn new(settings: &Settings) -> Self {
         Health {
             names: Path::new(settings),
             connections: Path::new(settings),
-            well: VecDeque::new(),
+            healthy: VecDeque::new(),
             probes: Vec::new(),
             asked: Vec::new(),
             canary: None,
@@ -95,12 +95,12 @@ impl Health {
         self.connections.suspended().is_some()
     }
 
-    /// Whether it may turn out soon that what fails now is the crawl's own trouble.
+    /// Whether it may be decided soon that failures are the crawl's own trouble.
     pub(crate) fn is_unclear(&self, now: Micros) -> bool {
         self.names.is_unclear(now) || self.connections.is_unclear(now)
     }
 
-    /// Whether somebody fails since a moment ago who was well.
+    /// Whether a host has begun to fail that was healthy.
     pub(crate) fn is_fresh(&self, now: Micros) -> bool {
         self.names.is_fresh(now) || self.connections.is_fresh(now)
     }
@@ -110,7 +110,7 @@ impl Health {
         [&self.names, &self.connections].into_iter().filter_map(Path::suspended)
     }
 
-    /// When something is to be done or decided.
+    /// When a probe or a decision is due.
     pub(crate) fn due_at(&self) -> Option<Micros> {
         let times = [&self.names, &self.connections].into_iter().filter_map(Path::due_at);
         times.filter(|due| *due > self.looked).min()
@@ -123,33 +123,33 @@ impl Health {
 
     /// Remembers a host that answered.
     pub(crate) fn remember(&mut self, queue: QueueId, domain: DomainId, network: u64, origin: &str) {
-        let known = match self.well.iter().rposition(|known| known.domain == domain) {
-            Some(place) => self.well.remove(place),
+        let known = match self.healthy.iter().rposition(|known| known.domain == domain) {
+            Some(index) => self.healthy.remove(index),
             None => {
-                if self.well.len() >= WELL {
+                if self.healthy.len() >= HEALTHY {
                     self.forget_one(network);
                 }
                 None
             }
         };
-        // Each page passes here: most come from an origin that is known.
+        // Called for each page: most come from a known origin.
         let origin = match known {
             Some(known) if *known.origin == *origin => known.origin,
             _ => origin.into(),
         };
-        self.well.push_back(Well { queue, domain, network, origin });
+        self.healthy.push_back(HealthyHost { queue, domain, network, origin });
     }
 
     /// Forgets the host that answered longest ago: of the same network if there are many of it, so that all are not of one.
     fn forget_one(&mut self, network: u64) {
-        let alike = || (0..self.well.len()).filter(|place| self.well[*place].network == network);
-        let place = if alike().count() >= WELL / 4 { alike().next().unwrap_or(0) } else { 0 };
-        self.well.remove(place);
+        let alike = || (0..self.healthy.len()).filter(|index| self.healthy[*index].network == network);
+        let index = if alike().count() >= HEALTHY / 4 { alike().next().unwrap_or(0) } else { 0 };
+        self.healthy.remove(index);
     }
 
     /// Whether names of hosts that were healthy can be asked for.
     pub(crate) fn can_probe_names(&self, hosts: &Hosts) -> bool {
-        self.well.iter().any(|well| is_name(&hosts[well.queue].host))
+        self.healthy.iter().any(|healthy| is_name(&hosts[healthy.queue].host))
     }
 
     /// Spreads a number, differently in each process.
@@ -157,22 +157,22 @@ impl Health {
         self.hasher.hash_one(number)
     }
 
-    /// Has something said, once.
-    pub(crate) fn tell(&mut self, text: String) {
+    /// Reports a message to the user, once.
+    pub(crate) fn report(&mut self, text: String) {
         self.messages.push(text);
     }
 
     /// The probe round's request is out no longer.
     pub(crate) fn end_probe(&mut self, lease: u64) {
-        if let Some(place) = self.probes.iter().position(|probe| *probe == lease) {
-            self.probes.swap_remove(place);
+        if let Some(index) = self.probes.iter().position(|probe| *probe == lease) {
+            self.probes.swap_remove(index);
             self.connections.end_probe();
         }
     }
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// What is to be said of the crawl's own trouble, once.
+    /// Takes the messages to the user, such as those about the crawl's own trouble.
     pub fn messages(&mut self) -> Vec<String> {
         std::mem::take(&mut self.trouble.health.messages)
     }
@@ -187,7 +187,7 @@ impl<R: Resolve> Frontier<R> {
         let Some(longest) = self.settings.longest_suspension else { return false };
         let longest = self.settings.scaled(longest);
         let is_over = |path: &Path| {
-            // Where nobody has ever answered nothing says that the trouble is ours.
+            // If no host has ever answered, there is no proof that the trouble is the crawl's own.
             let longest = if path.has_proof() { longest } else { longest / WITHOUT_PROOF };
             let now = self.trouble.health.looked.saturating_sub(self.trouble.health.absent);
             path.suspended().is_some_and(|it| now.saturating_sub(it.since) >= longest)
@@ -195,8 +195,7 @@ impl<R: Resolve> Frontier<R> {
         is_over(&self.trouble.health.names) || is_over(&self.trouble.health.connections)
     }
 
-    /// The process was stopped or the machine suspended: nobody could confirm anything, leases last longer, and what failed
-    /// meanwhile was no site's fault.
+    /// The process was stopped or the machine suspended: leases are extended, and failures meanwhile are no evidence.
     pub fn was_away(&mut self, from: Micros, to: Micros) {
         let away = to.saturating_sub(from);
         self.trouble.health.gap = (from, to);
@@ -207,8 +206,8 @@ impl<R: Resolve> Frontier<R> {
         self.was_slow(away);
     }
 
-    /// Learns from an outcome whether the crawl itself is well, and marks what is its own trouble.
-    pub(crate) fn weigh(&mut self, page: &mut Outcome) {
+    /// Learns from an outcome whether the crawl itself is healthy, and marks failures by its own trouble.
+    pub(crate) fn assess(&mut self, page: &mut Outcome) {
         let request = &page.response.request;
         let Some(lease) = self.leases.get(request.lease) else { return };
         let (id, at) = (lease.queue, page.response.finished);
@@ -247,25 +246,25 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Decides whether the trouble is ours, and asks for names that tell.
-    pub(crate) fn look_at_trouble(&mut self, now: Micros) {
+    /// Decides whether the trouble is the crawl's own, and probes the resolvers.
+    pub(crate) fn decide_suspensions(&mut self, now: Micros) {
         if self.trouble.health.names.wants_round(now) {
             self.probe_names(now);
         }
-        let (known, domains) = (self.trouble.health.well.len(), self.politeness.domains.len());
+        let (known, domains) = (self.trouble.health.healthy.len(), self.politeness.domains.len());
         for channel in [Channel::Names, Channel::Connections] {
             let path = match channel {
                 Channel::Names => &mut self.trouble.health.names,
                 Channel::Connections => &mut self.trouble.health.connections,
             };
             if let Some(since) = path.suspend(channel, known, domains, now) {
-                self.suspended(since, now);
+                self.begin_suspension(since, now);
             }
         }
     }
 
-    /// Begins a suspension: what was held against hosts since then is taken back.
-    pub(crate) fn suspended(&mut self, since: Micros, now: Micros) {
+    /// Begins a suspension: the evidence since then is taken back.
+    pub(crate) fn begin_suspension(&mut self, since: Micros, now: Micros) {
         self.trouble.health.since.get_or_insert(since);
         self.take_back(since, now);
         let text =
@@ -282,7 +281,7 @@ impl<R: Resolve> Frontier<R> {
             self.trouble.captive.clear(now);
             self.forget_what_the_portal_said(ended.since, now);
         }
-        // While the healthy clock stands still, so that only what came since then is forgotten.
+        // Before the healthy clock resumes, so that only the evidence since then is forgotten.
         self.take_back(ended.since, now);
         if self.trouble.health.suspensions().next().is_none()
             && let Some(since) = self.trouble.health.since.take()
@@ -301,7 +300,7 @@ impl<R: Resolve> Frontier<R> {
     /// Forgets the evidence since then.
     fn take_back(&mut self, since: Micros, now: Micros) {
         for id in self.trouble.take_back(&mut self.hosts, since) {
-            self.place(id, now);
+            self.enqueue(id, now);
         }
         self.politeness.addresses.forgive(since);
     }
@@ -320,7 +319,7 @@ fn describe(suspension: &Suspension, now: Micros) -> String {
     format!("{what} for {seconds} s by now ({domains}, the first: {example})")
 }
 
-/// Who answers again.
+/// What answers again.
 fn who(cause: Cause) -> &'static str {
     match cause {
         Cause::Names => "DNS resolvers",

@@ -19,7 +19,7 @@ use crate::captive::Captive;
 use crate::hosts::Hosts;
 use crate::leases::Leases;
 use crate::patience::{Evidence, LastWord, Patience};
-use crate::politeness::sign::{Word, may_pass, word};
+use crate::politeness::signal::{Word, may_pass, word};
 use crate::probe::is_denial;
 use crate::queue::Queue;
 use crate::schedule::{AddressId, QueueId};
@@ -129,8 +129,9 @@ impl Trouble {
         match (trouble, failure) {
             // The host has not answered since: it is the host that fails, not the URL.
             (Some(trouble), Some(failure)) => {
-                let well = self.health.clock(at);
-                let after = Evidence::fail(Some(trouble.clone()), failure.clone(), &self.patience, well, at);
+                let healthy_at = self.health.clock(at);
+                let after =
+                    Evidence::fail(Some(trouble.clone()), failure.clone(), &self.patience, healthy_at, at);
                 !self.is_enough(&after, at)
             }
             _ => {
@@ -179,12 +180,12 @@ impl Trouble {
 
     /// Learns whether any host answers at an address.
     pub(crate) fn learn_address(&mut self, address: AddressId, page: &Outcome) {
-        let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
+        let (at, healthy_at) = (page.response.finished, self.health.clock(page.response.finished));
         match (word(page), &page.response.result) {
             (Word::Answered, _) => drop(self.addresses.remove(&address)),
             (Word::Silent, Err(failure)) if self.patience.span > 0 => {
                 let before = self.addresses.remove(&address);
-                let evidence = Evidence::fail(before, failure.clone(), &self.patience, well, at);
+                let evidence = Evidence::fail(before, failure.clone(), &self.patience, healthy_at, at);
                 self.addresses.insert(address, evidence);
                 self.review_wanted = true;
             }
@@ -194,7 +195,7 @@ impl Trouble {
 
     /// Learns whether a host answers; returns for how long it gets no request after a failure that may pass.
     pub(crate) fn learn_host(&mut self, (id, queue): (QueueId, &mut Queue), page: &Outcome) -> Micros {
-        let (at, well) = (page.response.finished, self.health.clock(page.response.finished));
+        let (at, healthy_at) = (page.response.finished, self.health.clock(page.response.finished));
         let failure = match &page.response.result {
             Ok(received) if received.status >= 500 => {
                 let detail = format!("nothing but errors, the last one status {}", received.status);
@@ -219,7 +220,7 @@ impl Trouble {
             return self.patience.url_pause(page.response.request.attempt);
         }
         let before = queue.trouble.take().filter(|evidence| !evidence.is_of_name()).map(|evidence| *evidence);
-        let evidence = Evidence::fail(before, failure, &self.patience, well, at);
+        let evidence = Evidence::fail(before, failure, &self.patience, healthy_at, at);
         // Of a host that is there only some pages fail: the others need not wait.
         let pause =
             if queue.is_there { self.patience.url_pause(0) } else { evidence.retry_at.saturating_sub(at) };
@@ -236,14 +237,14 @@ impl Trouble {
         failure: &Failure,
         now: Micros,
     ) -> Option<Micros> {
-        let (transient, well) = (failure.kind.is_transient(), self.health.clock(now));
+        let (transient, healthy_at) = (failure.kind.is_transient(), self.health.clock(now));
         if (transient || failure.kind.is_doubtful()) && self.health.names.suspended().is_some() {
             return Some(now.saturating_add(self.patience.url_pause(0)));
         }
         let before = hosts[id].trouble.take();
         let before = before.filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
         // Whether the resolvers are healthy is decided first.
-        let since = before.as_ref().map_or(well, |evidence| evidence.since);
+        let since = before.as_ref().map_or(healthy_at, |evidence| evidence.since);
         let is_early = self.health.names.is_undecided(now)
             || (is_denial(failure.kind) && !self.is_proven(hosts, since, now));
         let second_look = self
@@ -251,8 +252,10 @@ impl Trouble {
             .second_look()
             .filter(|_| failure.kind.is_doubtful() && (before.is_none() || is_early));
         let evidence = match second_look {
-            Some(pause) => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
-            None if transient => Some(Evidence::fail(before, failure.clone(), &self.patience, well, now)),
+            Some(pause) => Some(Evidence::doubt(before, failure.clone(), pause, healthy_at, now)),
+            None if transient => {
+                Some(Evidence::fail(before, failure.clone(), &self.patience, healthy_at, now))
+            }
             None => None,
         };
         let evidence = evidence.filter(|evidence| second_look.is_some() || !self.is_enough(evidence, now))?;
@@ -286,7 +289,7 @@ impl Trouble {
         (failure, ours): (&Failure, bool),
         now: Micros,
     ) -> Option<Evidence> {
-        let (patience, well) = (self.patience, self.health.clock(now));
+        let (patience, healthy_at) = (self.patience, self.health.clock(now));
         let may_pass = failure.kind.is_transient() || failure.kind == FailureKind::RobotsUnreachable;
         let before = owner.before.as_deref().cloned();
         // One that failed otherwise before is believed, but while it is not clear whose trouble that is.
@@ -294,8 +297,8 @@ impl Trouble {
         let is_early = before.as_ref().is_none_or(|before| before.tries < looks);
         let doubtful = failure.kind.is_doubtful() && is_early;
         let evidence = match patience.second_look() {
-            Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
-            _ if may_pass => Some(Evidence::fail(before, failure.clone(), &patience, well, now))
+            Some(pause) if doubtful => Some(Evidence::doubt(before, failure.clone(), pause, healthy_at, now)),
+            _ if may_pass => Some(Evidence::fail(before, failure.clone(), &patience, healthy_at, now))
                 .filter(|evidence| !self.is_enough(evidence, now)),
             _ => None,
         };
@@ -322,17 +325,17 @@ impl Trouble {
 
     /// Forgets the evidence since then; returns the hosts that had some, whose queues are to be scheduled again.
     pub(crate) fn take_back(&mut self, hosts: &mut Hosts, since: Micros) -> Vec<QueueId> {
-        let well = self.health.clock(since);
-        self.addresses.retain(|_, evidence| evidence.take_back(well));
+        let healthy_at = self.health.clock(since);
+        self.addresses.retain(|_, evidence| evidence.take_back(healthy_at));
         let failing: Vec<QueueId> = self.troubled.iter().copied().collect();
         for &id in &failing {
             let queue = &mut hosts[id];
             if let Some(evidence) = queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none())
-                && !evidence.take_back(well)
+                && !evidence.take_back(healthy_at)
             {
                 queue.trouble = None;
             }
-            queue.origins.take_back(well);
+            queue.origins.take_back(healthy_at);
             queue.pace.forgive(since);
         }
         failing

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use lycosa_url::{Micros, canonical_address};
 
 use super::domains::DomainId;
-use super::pace::{Limits, Pace, Sign};
+use super::pace::{HealthSignal, Limits, Pace};
 use crate::codec::{self, put_number};
 use crate::schedule::{AddressId, QueueId};
 
@@ -62,7 +62,7 @@ impl Addresses {
 
     /// Whether fewer requests are out at an address than may be.
     pub(crate) fn has_capacity(&self, id: AddressId) -> bool {
-        self.pace(id).has_room(&self.limits_of(id))
+        self.pace(id).has_capacity(&self.limits_of(id))
     }
 
     /// No request starts at an address before this time.
@@ -84,32 +84,36 @@ impl Addresses {
 
     /// Learns from an outcome of one of its hosts. Where only one host is in trouble, it is its own: the address is in
     /// trouble when another one is, with no success between them.
-    pub(crate) fn observe(&mut self, id: AddressId, host: QueueId, sign: Sign, at: Micros) {
+    pub(crate) fn observe(&mut self, id: AddressId, host: QueueId, signal: HealthSignal, at: Micros) {
         let limits = self.limits_of(id);
         let address = &mut self.all[id as usize];
-        let sign = match sign {
-            Sign::Trouble => {
+        let signal = match signal {
+            HealthSignal::Trouble => {
                 let before = address.troubled.replace(host);
-                if before.is_some_and(|other| other != host) { Sign::Trouble } else { Sign::Neutral }
+                if before.is_some_and(|other| other != host) {
+                    HealthSignal::Trouble
+                } else {
+                    HealthSignal::Neutral
+                }
             }
             other => other,
         };
-        if matches!(sign, Sign::Success(_)) {
+        if matches!(signal, HealthSignal::Success(_)) {
             address.troubled = None;
         }
-        address.pace.observe(&limits, sign, at);
+        address.pace.observe(&limits, signal, at);
     }
 
     /// No request starts at an address within its interval from a time on. Queues that wait there are found too early and wait on.
-    pub(crate) fn rest(&mut self, id: AddressId, from: Micros) {
+    pub(crate) fn delay_from(&mut self, id: AddressId, from: Micros) {
         let limits = self.limits_of(id);
-        self.all[id as usize].pace.rest(&limits, from);
+        self.all[id as usize].pace.delay_from(&limits, from);
     }
 
     /// The same for all addresses.
-    pub(crate) fn rest_all(&mut self, from: Micros) {
+    pub(crate) fn delay_all(&mut self, from: Micros) {
         for id in 0..self.all.len() as AddressId {
-            self.rest(id, from);
+            self.delay_from(id, from);
         }
     }
 
@@ -133,11 +137,11 @@ impl Addresses {
         let domains = &mut self.all[id as usize].domains;
         if let Some(index) = domains.iter().position(|known| *known == domain) {
             domains.swap_remove(index);
-            self.rest(id, now);
+            self.delay_from(id, now);
         }
     }
 
-    /// The addresses of which something is known, with their paces.
+    /// The addresses whose pace is not the default, with their paces.
     pub(crate) fn paces(&self) -> impl Iterator<Item = (IpAddr, &Pace)> {
         let all = self.index.iter().map(|(address, id)| (*address, self.pace(*id)));
         all.filter(|(_, pace)| **pace != Pace::default())

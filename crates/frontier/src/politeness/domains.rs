@@ -12,7 +12,7 @@ use crate::schedule::QueueId;
 /// Number of a registered domain, in the order of its first host.
 pub(crate) type DomainId = u32;
 
-/// What a domain may have.
+/// The budget of a domain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     /// Pages in the whole crawl.
@@ -23,7 +23,7 @@ pub(crate) struct Budget {
 
 /// Whether a domain may start a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum Capacity {
     /// Now.
     Now,
     /// Not before one that is out has ended.
@@ -50,7 +50,7 @@ struct Domain {
 pub(crate) struct Domains {
     budget: Budget,
     all: Vec<Domain>,
-    /// Queues that wait for room, by domain: few domains ever have any.
+    /// Queues that wait for a request to end, by domain: few domains have any.
     parked: HashMap<DomainId, Vec<QueueId>>,
     /// By the hash of the name: names would take more memory, and two of them that collide share turns and budget.
     by_name: HashMap<u64, DomainId>,
@@ -89,28 +89,28 @@ impl Domains {
     }
 
     /// Whether a domain may start a page, or a robots.txt.
-    pub(crate) fn room(&self, id: DomainId) -> Room {
+    pub(crate) fn capacity(&self, id: DomainId) -> Capacity {
         let domain = &self.all[id as usize];
         let left = self.budget.pages.map_or(u64::MAX, |pages| pages.saturating_sub(domain.pages));
         if left == 0 {
-            Room::Never
+            Capacity::Never
         } else if u64::from(domain.leased) >= left
             || self.budget.in_flight.is_some_and(|most| domain.in_flight >= most)
         {
-            Room::Later
+            Capacity::Later
         } else {
-            Room::Now
+            Capacity::Now
         }
     }
 
-    /// A queue waits for room.
+    /// A queue waits until a request to its domain has ended.
     pub(crate) fn park(&mut self, id: DomainId, queue: QueueId) {
         self.parked.entry(id).or_default().push(queue);
     }
 
-    /// A queue that waits for room and may look for it again.
+    /// Takes a queue that waits, if its domain has capacity again or never will.
     pub(crate) fn unpark(&mut self, id: DomainId) -> Option<QueueId> {
-        if self.parked.is_empty() || self.room(id) == Room::Later {
+        if self.parked.is_empty() || self.capacity(id) == Capacity::Later {
             return None;
         }
         let queues = self.parked.get_mut(&id)?;
@@ -150,7 +150,7 @@ impl Domains {
         self.all.iter().map(|domain| domain.pages)
     }
 
-    /// Takes over the count of an earlier process; whether there is such a domain.
+    /// Sets the count of an earlier process; returns whether there is such a domain.
     pub(crate) fn set_pages(&mut self, id: usize, pages: u64) -> bool {
         self.all.get_mut(id).map(|domain| domain.pages = pages).is_some()
     }
@@ -172,10 +172,10 @@ mod tests {
     fn budgets_count_what_is_out() {
         let mut domains = Domains::new(Budget { pages: Some(2), in_flight: Some(2) });
         let id = domains.of("a.com");
-        assert_eq!(domains.room(id), Room::Now);
+        assert_eq!(domains.capacity(id), Capacity::Now);
         domains.start(id, true);
         domains.start(id, false);
-        assert_eq!(domains.room(id), Room::Later, "two are out");
+        assert_eq!(domains.capacity(id), Capacity::Later, "two are out");
         domains.park(id, 7);
         assert_eq!(domains.unpark(id), None);
         domains.end(id, false);
@@ -183,9 +183,9 @@ mod tests {
         domains.end(id, true);
         domains.count_page(id);
         domains.start(id, true);
-        assert_eq!(domains.room(id), Room::Later, "the second page is out, and may be a redirect");
+        assert_eq!(domains.capacity(id), Capacity::Later, "the second page is out, and may be a redirect");
         domains.end(id, true);
         domains.count_page(id);
-        assert_eq!(domains.room(id), Room::Never);
+        assert_eq!(domains.capacity(id), Capacity::Never);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The pace of one host or address is in `pace.rs`, addresses with the domains that share them in `addresses.rs`, registered
 //! domains with their budgets in `domains.rs`, the caps over all sites in `bucket.rs`, the block list in `block_list.rs`, what
-//! an outcome says of its site in `sign.rs`.
+//! an outcome says of its site in `signal.rs`.
 //!
 //! Guarantee: a request for which [`Politeness::may_start`] returns [`Start::Now`] breaks no limit; every request is reported by
 //! [`Politeness::start`] and [`Politeness::end`].
@@ -12,7 +12,7 @@ pub(crate) mod block_list;
 pub(crate) mod bucket;
 pub(crate) mod domains;
 pub(crate) mod pace;
-pub(crate) mod sign;
+pub(crate) mod signal;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use crate::settings::scaled;
 use crate::{BlockList, Settings};
 use addresses::Addresses;
 use bucket::Bucket;
-use domains::{Budget, Domains, Room};
-use pace::{Limits, Sign};
+use domains::{Budget, Capacity, Domains};
+use pace::{HealthSignal, Limits};
 
-/// What trouble adds to the interval at least, also where the floor is lower.
+/// The least that trouble adds to an interval, also if the floor is lower.
 const SHORTEST_STEP: Duration = Duration::from_secs(1);
 
 /// All limits, and the clocks of everything but hosts: a host's pace is in its queue.
@@ -111,7 +111,7 @@ impl Politeness {
         if ready_at > now {
             return Start::At(ready_at);
         }
-        if !queue.pace.has_room(&limits) || !self.addresses.has_capacity(address) {
+        if !queue.pace.has_capacity(&limits) || !self.addresses.has_capacity(address) {
             return Start::AfterAnother;
         }
         if self.blocked.blocks_host(&queue.host) {
@@ -122,10 +122,10 @@ impl Politeness {
         {
             return Start::AfterName;
         }
-        match self.domains.room(queue.domain) {
-            Room::Now => Start::Now,
-            Room::Later => Start::AfterDomain,
-            Room::Never => Start::Never,
+        match self.domains.capacity(queue.domain) {
+            Capacity::Now => Start::Now,
+            Capacity::Later => Start::AfterDomain,
+            Capacity::Never => Start::Never,
         }
     }
 
@@ -136,7 +136,7 @@ impl Politeness {
 
     /// Whether a host may have one more request out.
     pub(crate) fn has_capacity(&self, queue: &Queue) -> bool {
-        queue.pace.has_room(&self.host_limits(queue))
+        queue.pace.has_capacity(&self.host_limits(queue))
     }
 
     /// Why a host gets no request any more, if so.
@@ -144,7 +144,7 @@ impl Politeness {
         if self.blocked.blocks_host(&queue.host) {
             return Some(Failure::new(FailureKind::Blocked, "the block list names its host or domain"));
         }
-        if self.domains.room(queue.domain) == Room::Never {
+        if self.domains.capacity(queue.domain) == Capacity::Never {
             let pages = self.domain_pages.unwrap_or_default();
             let detail = format!("its registered domain has had its {pages} pages");
             return Some(Failure::new(FailureKind::DomainBudget, detail));
@@ -208,12 +208,12 @@ impl Politeness {
         &mut self,
         (id, queue): (QueueId, &mut Queue),
         address: AddressId,
-        sign: Sign,
+        signal: HealthSignal,
         at: Micros,
     ) {
         let limits = self.host_limits(queue);
-        queue.pace.observe(&limits, sign, at);
-        self.addresses.observe(address, id, sign, at);
+        queue.pace.observe(&limits, signal, at);
+        self.addresses.observe(address, id, signal, at);
     }
 
     /// Counts the bytes of a response.
@@ -222,17 +222,17 @@ impl Politeness {
     }
 
     /// No request to a host starts within its interval from then.
-    pub(crate) fn rest_host(&self, queue: &mut Queue, from: Micros) {
+    pub(crate) fn delay_host(&self, queue: &mut Queue, from: Micros) {
         let limits = self.host_limits(queue);
-        queue.pace.rest(&limits, from);
+        queue.pace.delay_from(&limits, from);
     }
 
     /// Starts all clocks but those of hosts: what an earlier process sent may have arrived just now.
     pub(crate) fn restart(&mut self, now: Micros) {
         self.not_before = now.saturating_add(self.addresses.floor());
-        self.addresses.rest_all(now);
-        self.requests.hold(now);
-        self.bytes.hold(now);
+        self.addresses.delay_all(now);
+        self.requests.delay_until(now);
+        self.bytes.delay_until(now);
     }
 
     /// The limits of a host: by the settings, and by the Crawl-delay that its robots.txt asks for.
@@ -260,8 +260,8 @@ impl Politeness {
     /// Reads it; all hosts are there.
     pub(crate) fn unpack(&mut self, mut from: &[u8]) -> Option<()> {
         let from = &mut from;
-        self.requests.hold(codec::number(from)?);
-        self.bytes.hold(codec::number(from)?);
+        self.requests.delay_until(codec::number(from)?);
+        self.bytes.delay_until(codec::number(from)?);
         self.addresses.unpack(from)?;
         for id in 0..codec::number(from)? {
             let pages = codec::count(from)?;

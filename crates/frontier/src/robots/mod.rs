@@ -3,7 +3,7 @@
 //! Guarantees, which the tests repeat:
 //! 1. Any bytes give rules, and any rules a verdict, in bounded time and memory (see [`index`]).
 //! 2. A path has exactly one verdict: the longest pattern decides, `allow` on a tie, no pattern allows.
-//! 3. How an escape is written opens nothing: where the RFC's reading of escapes and Google's differ, both must allow.
+//! 3. The spelling of an escape allows no path: if the RFC's reading of escapes and Google's differ, both must allow.
 
 mod cache;
 mod index;

@@ -175,9 +175,9 @@ impl Origins {
     }
 
     /// Forgets the evidence since a moment on the healthy clock; an origin without other evidence is unknown.
-    pub(crate) fn take_back(&mut self, well: Micros) {
+    pub(crate) fn take_back(&mut self, healthy_at: Micros) {
         self.known.retain_mut(|(_, robots)| match robots {
-            Robots::Parked(evidence) => evidence.take_back(well),
+            Robots::Parked(evidence) => evidence.take_back(healthy_at),
             _ => true,
         });
     }
