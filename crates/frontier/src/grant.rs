@@ -25,7 +25,7 @@ impl<R: Resolve> Frontier<R> {
     /// cannot be read back.
     pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
         self.names.pass(now);
-        self.trouble.health.looked = now;
+        self.trouble.health.look(now);
         self.receive_names(now);
         self.expire_leases(now);
         self.decide_suspensions(now);

@@ -15,7 +15,7 @@
 //! | robots | `robots/` | rules, and the state of each origin |
 //! | politeness | `politeness/` | limits, paces, domains, caps, the block list |
 //! | leases | `leases.rs` | requests that are out |
-//! | trouble | `trouble.rs`, `health.rs`, `captive.rs` | evidence against hosts, suspension of the crawl |
+//! | trouble | `trouble.rs`, `health.rs`, `channel.rs`, `captive.rs` | evidence against hosts, suspension of the crawl |
 //! | cookies, outbox | `cookies.rs`, `outbox.rs` | cookies; links that other frontiers own |
 //!
 //! The path of a URL through them: `intake.rs` (admission), `grant.rs` (request), `outcome.rs` (outcome); its states are in
@@ -31,6 +31,7 @@ mod alike;
 mod answers;
 mod backlog;
 mod captive;
+mod channel;
 mod codec;
 mod cookies;
 mod dedup;
@@ -75,9 +76,9 @@ use lycosa_url::{CrawlUrl, Micros, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
 pub use ahead::{Ahead, IdleCauses};
+pub use channel::{Cause, Suspension};
 use cookies::Jar;
 use dedup::Dedup;
-pub use health::{Cause, Suspension};
 use hosts::Hosts;
 use leases::Leases;
 use names::{Name, Names};
@@ -282,7 +283,7 @@ impl<R: Resolve> Frontier<R> {
         // A link that was refused for its host is known, so that it is refused once.
         let known = self.dedup.len().saturating_sub(self.hosts.refused());
         let next_turn_us =
-            self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.trouble.health.looked));
+            self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.trouble.health.looked()));
         let outbox = self.outbox.len() as u64;
         let refused = |refusal| self.admission.refused(refusal);
         let refused = Refused {

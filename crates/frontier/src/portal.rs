@@ -6,7 +6,7 @@ use lycosa_records::{Outcome, Purpose, Received};
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
-use crate::health::Cause;
+use crate::channel::Cause;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::recent::Recent;
 use crate::robots::Robots;
@@ -129,16 +129,15 @@ impl<R: Resolve> Frontier<R> {
     /// Decides what held outcomes are; to be called before [`Frontier::is_decided`].
     pub fn decide(&mut self, now: Micros) {
         if self.trouble.captive.wants_check(self.trouble.health.connections.window(), now) {
-            let names = vec![self.next_canary()];
+            let names = vec![self.trouble.health.next_canary()];
             self.names.ask_fresh(names);
         }
         let window = self.trouble.health.connections.window();
         if self.trouble.captive.wants_others(window, now) {
             self.trouble.health.connections.ask_now(now);
         }
-        let is_held = |lease: &u64| self.trouble.captive.is_held(*lease);
-        let is_asking =
-            self.trouble.health.connections.is_asking() && !self.trouble.health.probes.iter().all(is_held);
+        let is_held = |lease: u64| self.trouble.captive.is_held(lease);
+        let is_asking = self.trouble.health.is_probing(is_held);
         if let Some(Confirmed { since, clear_at, domains, example, recorded }) =
             self.trouble.captive.confirm(is_asking, window, now)
         {

@@ -13,8 +13,8 @@ use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::SOME_PAGE;
 use crate::dedup::Tombstone;
+use crate::health::network_of;
 use crate::outcome::tries;
-use crate::probe::network_of;
 use crate::same::Giver;
 use crate::schedule::QueueId;
 use crate::state::State;

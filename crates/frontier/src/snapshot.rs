@@ -156,8 +156,8 @@ impl<R: Resolve> Frontier<R> {
     fn pack_leases(&self, record: &mut Vec<u8>) {
         self.leases.pack(record);
         // Not in the version before.
-        put_number(record, self.trouble.health.looked);
-        let since = self.trouble.health.looked.saturating_sub(self.longest_doubt());
+        put_number(record, self.trouble.health.looked());
+        let since = self.trouble.health.looked().saturating_sub(self.longest_doubt());
         let unconfirmed: Vec<_> =
             self.trouble.captive.doubted().filter(|recent| recent.finished >= since).collect();
         put_number(record, unconfirmed.len() as u64);

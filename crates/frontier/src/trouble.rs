@@ -1,7 +1,7 @@
 //! Trouble: the evidence against hosts, origins and addresses, and the state that tells it from the crawl's own.
 //!
 //! The evidence against a host is in its queue, that against an origin in [`Origins`](crate::robots::Origins). Whether the crawl
-//! itself is healthy is decided in `health.rs`, whether a captive portal answers in `captive.rs`.
+//! itself is healthy is decided in `channel.rs`, whether a captive portal answers in `captive.rs`.
 //!
 //! Guarantees:
 //! 1. Every host with evidence is among `troubled`, and reviewed until it has none.
@@ -16,14 +16,14 @@ use lycosa_url::{Failure, FailureKind, Micros};
 
 use crate::Settings;
 use crate::captive::Captive;
+use crate::health::Health;
+use crate::health::is_denial;
 use crate::hosts::Hosts;
 use crate::leases::Leases;
 use crate::patience::{Evidence, LastWord, Patience};
 use crate::politeness::signal::{Word, may_pass, word};
-use crate::probe::is_denial;
 use crate::queue::Queue;
 use crate::schedule::{AddressId, QueueId};
-use crate::suspension::Health;
 use crate::waiting::RobotsOwner;
 
 /// Tries of a URL beyond those that the patience gives it, at most, while it is not clear whose trouble its failures are: that is
@@ -269,7 +269,8 @@ impl Trouble {
     /// name is known to have one, nor longer than the patience.
     fn is_proven(&mut self, hosts: &Hosts, since: Micros, now: Micros) -> bool {
         let is_over = self.health.clock(now).saturating_sub(since) >= self.patience.span;
-        let is_proven = self.health.address_at >= since || is_over || !self.health.can_probe_names(hosts);
+        let is_proven =
+            self.health.has_address_since(since) || is_over || !self.health.can_probe_names(hosts);
         if !is_proven {
             if self.health.clock(now) > since {
                 // Also where no server was asked, as for names that are not in the DNS.
@@ -339,5 +340,61 @@ impl Trouble {
             queue.pace.forgive(since);
         }
         failing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use lycosa_records::Request;
+
+    use super::*;
+    use crate::politeness::domains::Domains;
+    use crate::tests::{SECOND, answer, failed, url};
+
+    fn parts() -> (Trouble, Hosts, QueueId) {
+        let settings = Settings { patience: Duration::from_secs(60), ..Settings::default() };
+        let (mut hosts, mut domains) = (Hosts::new(&settings), Domains::default());
+        let id = hosts.find_or_insert("a.com", &mut domains);
+        (Trouble::new(&settings), hosts, id)
+    }
+
+    fn refused(at: Micros) -> Outcome {
+        failed(Request::get(url("http://a.com/")), at, FailureKind::ConnectRefused)
+    }
+
+    #[test]
+    fn failures_are_evidence_until_an_answer() {
+        let (mut trouble, mut hosts, id) = parts();
+        assert_eq!(trouble.learn_host((id, &mut hosts[id]), &refused(0)), 10 * SECOND);
+        assert_eq!(trouble.learn_host((id, &mut hosts[id]), &refused(10 * SECOND)), 20 * SECOND);
+        assert!(trouble.troubled.contains(&id) && trouble.review_due_at().is_some());
+        let evidence = hosts[id].trouble.as_deref().unwrap();
+        assert_eq!((evidence.tries, evidence.since), (2, 0));
+        let page = answer(Request::get(url("http://a.com/")), 30 * SECOND, 200, &[], "", &[]);
+        assert_eq!(trouble.learn_host((id, &mut hosts[id]), &page), 0);
+        assert!(hosts[id].trouble.is_none());
+    }
+
+    #[test]
+    fn what_a_suspension_explains_is_taken_back() {
+        let (mut trouble, mut hosts, id) = parts();
+        trouble.learn_host((id, &mut hosts[id]), &refused(5 * SECOND));
+        trouble.learn_address(3, &refused(5 * SECOND));
+        assert_eq!(trouble.take_back(&mut hosts, 6 * SECOND), [id]);
+        assert!(hosts[id].trouble.is_some() && trouble.addresses.len() == 1, "it came before");
+        assert_eq!(trouble.take_back(&mut hosts, 5 * SECOND), [id]);
+        assert!(hosts[id].trouble.is_none() && trouble.addresses.is_empty());
+    }
+
+    #[test]
+    fn a_queue_fails_once() {
+        let (mut trouble, mut hosts, id) = parts();
+        trouble.fail_later(&mut hosts, id);
+        trouble.fail_later(&mut hosts, id);
+        assert_eq!(trouble.next_failing(), Some(id));
+        trouble.end_failing(&mut hosts);
+        assert_eq!((trouble.next_failing(), hosts[id].failing), (None, false));
     }
 }

@@ -7,6 +7,8 @@ use std::time::Duration;
 use lycosa_records::{Outcome, Purpose, Request, Times};
 use lycosa_url::{FailureKind, Micros};
 
+use crate::politeness::{Politeness, Start};
+use crate::queue::Queue;
 use crate::tests::{Log, SECOND, answer, crawl, failed, frontier, robots_or, run, url};
 use crate::{BlockList, CrawlUrl, Frontier, Scope, Settings, State};
 
@@ -26,6 +28,31 @@ fn seconds(log: &Log) -> Vec<f64> {
 
 fn ok(request: Request, now: Micros) -> Outcome {
     answer(request, now, 200, &[], "", &[])
+}
+
+#[test]
+fn whether_a_request_may_start_and_when_else() {
+    let mut politeness = Politeness::new(&Settings { domain_concurrency: Some(1), ..settings() });
+    let (mut one, mut other) = (Queue::new("a.com"), Queue::new("www.a.com"));
+    one.domain = politeness.domains.of(&one.host);
+    other.domain = politeness.domains.of(&other.host);
+    let [here, there] = ["93.0.0.1", "93.0.0.2"].map(|text| politeness.addresses.id(text.parse().unwrap()));
+    assert_eq!(politeness.may_start(&one, here, 0), Start::Now);
+    politeness.start(&mut one, here, true, 0);
+    assert_eq!(politeness.may_start(&one, here, 0), Start::At(SECOND), "the host's interval");
+    assert_eq!(politeness.may_start(&one, here, SECOND), Start::AfterAnother, "one request at once");
+    assert_eq!(politeness.may_start(&other, here, 0), Start::At(SECOND / 4), "the address's interval");
+    assert_eq!(politeness.may_start(&other, there, 0), Start::AfterDomain);
+    politeness.end(&mut one, here, 2 * SECOND);
+    politeness.domains.end(one.domain, true);
+    assert_eq!(politeness.may_start(&one, here, 2 * SECOND), Start::At(3 * SECOND));
+    assert_eq!(politeness.may_start(&other, there, 2 * SECOND), Start::Now);
+    politeness.restart(5 * SECOND);
+    assert_eq!(politeness.may_start(&other, there, 5 * SECOND), Start::At(5 * SECOND + SECOND / 4));
+    politeness.block(BlockList::parse("=www.a.com").0.into());
+    assert_eq!(politeness.may_start(&other, there, 9 * SECOND), Start::Never);
+    assert_eq!(politeness.may_start(&one, there, 9 * SECOND), Start::Now);
+    assert_eq!(politeness.refusal(&other).map(|failure| failure.kind), Some(FailureKind::Blocked));
 }
 
 #[test]

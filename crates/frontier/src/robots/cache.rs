@@ -171,3 +171,40 @@ impl RobotsCache {
         self.ttl / 24
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{SECOND, answer, url};
+    use lycosa_records::Request;
+
+    #[test]
+    fn an_origin_is_asked_for_its_rules_parked_and_obeyed() {
+        let mut robots = RobotsCache::new(&Settings::default());
+        let (mut origins, origin) = (Origins::default(), "http://a.com");
+        let page = |path: &str| Waiting::new(url(&format!("{origin}{path}")));
+        let mut permission =
+            |origins: &Origins, path, now| robots.permission(origins, &page(path), now).unwrap();
+        assert!(matches!(permission(&origins, "/", 0), Permission::Ask));
+        assert!(origins.ask(origin, 0).is_none());
+        assert!(matches!(permission(&origins, "/", 0), Permission::Wait));
+        let failure = Failure::new(FailureKind::ReadTimeout, "scripted");
+        let evidence = Evidence::doubt(None, failure.clone(), 7, 0, 0);
+        let cache = RobotsCache::new(&Settings::default());
+        assert!(cache.fail(&mut origins, origin, (failure.clone(), Some(evidence)), 0, 0));
+        assert!(matches!(permission(&origins, "/", 0), Permission::Later(7)));
+        assert_eq!(origins.ask(origin, 7).map(|evidence| evidence.tries), Some(1));
+        let body = "user-agent: *\ndisallow: /secret";
+        let response = answer(Request::get(url("http://a.com/robots.txt")), 9, 200, &[], body, &[]);
+        let mut response = response;
+        response.rules = response.decoded.clone();
+        assert!(robots.learn(&mut origins, origin, (&response, 200), 9));
+        let mut permission =
+            |origins: &Origins, path, now| robots.permission(origins, &page(path), now).unwrap();
+        assert!(matches!(permission(&origins, "/", 9), Permission::Granted));
+        assert!(matches!(permission(&origins, "/secret", 9), Permission::Refused(_)));
+        assert!(matches!(permission(&origins, "/", 24 * 3600 * SECOND), Permission::Ask), "asked for again");
+        assert!(!cache.fail(&mut origins, origin, (failure, None), 0, 9), "valid rules stay");
+        assert!(matches!(permission(&origins, "/", 9), Permission::Granted));
+    }
+}
