@@ -309,13 +309,10 @@ impl Clocks {
         let (words, _) = self.mapping.words(begin..begin + BUCKET_WORDS as u64 * 8);
         let lock = &words[0];
         let mut spins = 0u32;
-        loop {
-            let Err(owner) = lock.compare_exchange(0, u64::from(self.process), AcqRel, Acquire) else {
-                break;
-            };
+        while let Err(owner) = lock.compare_exchange(0, u64::from(self.process), AcqRel, Acquire) {
             spins = spins.wrapping_add(1);
             std::hint::spin_loop();
-            if spins % SPINS == 0 {
+            if spins.is_multiple_of(SPINS) {
                 std::thread::yield_now();
                 if owner != u64::from(self.process) && !is_alive(owner as u32) {
                     let _ = lock.compare_exchange(owner, 0, AcqRel, Relaxed);

@@ -1,4 +1,4 @@
-//! Which links belong to the crawl. All rules but dedup live here, in order of cost.
+//! Admission: which links belong to the crawl. All rules but dedup, in order of cost.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub enum Refusal {
     Depth,
     /// Out of scope.
     Scope,
-    /// Its port is one that no page is fetched from.
+    /// Its port is blocked.
     Port,
 }
 
@@ -40,39 +40,58 @@ impl Refusal {
     }
 }
 
-/// The rules, and the places that the scope has come to mean: they grow when a seed redirects elsewhere.
+/// The rules, with the hosts or domains of the scope: they grow when a seed redirects elsewhere.
 #[derive(Clone, Debug)]
 pub struct Admission {
     scope: Scope,
     max_depth: Option<u32>,
     policy: AddressPolicy,
-    places: HashSet<Box<str>>,
+    included: HashSet<Box<str>>,
+    /// Links that [`Admission::allow`] refused, by [`Refusal`].
+    refused: [u64; 4],
 }
 
 impl Admission {
-    /// Rules without a place yet: with [`Scope::Host`] and [`Scope::Domain`] nothing is admitted before
-    /// [`Admission::include`]. `max_depth`: links from a seed, at most. Of the policy its ports count here.
+    /// Rules without a host or domain: with [`Scope::Host`] and [`Scope::Domain`] no link is admitted before
+    /// [`Admission::include`]. `max_depth`: links from a seed, at most. Only the ports of the policy matter here.
     pub fn new(scope: Scope, max_depth: Option<u32>, policy: AddressPolicy) -> Self {
-        Admission { scope, max_depth, policy, places: HashSet::new() }
+        Admission { scope, max_depth, policy, included: HashSet::new(), refused: [0; 4] }
     }
 
-    /// Takes in the place of a seed.
+    /// Adds the host or domain of a seed to the scope.
     pub fn include(&mut self, url: &CrawlUrl) {
-        if let Some(place) = self.place(url.borrow())
-            && !self.places.contains(place)
+        if let Some(name) = self.name(url.borrow())
+            && !self.included.contains(name)
         {
-            self.places.insert(place.into());
+            self.included.insert(name.into());
         }
     }
 
-    /// Takes in a place by its name.
-    pub(crate) fn include_place(&mut self, place: &str) {
-        self.places.insert(place.into());
+    /// Adds a host or domain to the scope.
+    pub(crate) fn include_name(&mut self, name: &str) {
+        self.included.insert(name.into());
     }
 
-    /// The places.
-    pub(crate) fn places(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.places.iter().map(AsRef::as_ref)
+    /// The hosts or domains of the scope.
+    pub(crate) fn included(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.included.iter().map(AsRef::as_ref)
+    }
+
+    /// Whether the rules allow a link; counts the reason if not.
+    pub(crate) fn allow(&mut self, url: UrlRef<'_>, depth: u32, nofollow: bool) -> bool {
+        let refusal = self.check(url, depth, nofollow).err();
+        refusal.into_iter().for_each(|refusal| self.refused[refusal as usize] += 1);
+        refusal.is_none()
+    }
+
+    /// Links that were refused for a reason.
+    pub(crate) fn refused(&self, refusal: Refusal) -> u64 {
+        self.refused[refusal as usize]
+    }
+
+    /// Sets that count to an earlier process's.
+    pub(crate) fn set_refused(&mut self, refusal: Refusal, count: u64) {
+        self.refused[refusal as usize] = count;
     }
 
     /// Whether a link may be admitted, if it is new.
@@ -82,7 +101,7 @@ impl Admission {
             Err(Refusal::Nofollow)
         } else if self.max_depth.is_some_and(|max| depth > max) {
             Err(Refusal::Depth)
-        } else if self.place(url).is_some_and(|place| !self.places.contains(place)) {
+        } else if self.name(url).is_some_and(|name| !self.included.contains(name)) {
             Err(Refusal::Scope)
         } else if !self.policy.permits_port(url.port()) {
             Err(Refusal::Port)
@@ -91,8 +110,8 @@ impl Admission {
         }
     }
 
-    /// What of a URL the scope looks at; nothing when everything belongs.
-    fn place<'a>(&self, url: UrlRef<'a>) -> Option<&'a str> {
+    /// Part of the URL that is compared with the scope; `None` for [`Scope::Any`].
+    fn name<'a>(&self, url: UrlRef<'a>) -> Option<&'a str> {
         match self.scope {
             Scope::Host => Some(url.host()),
             Scope::Domain => Some(registered_domain(url.host())),

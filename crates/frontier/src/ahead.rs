@@ -1,12 +1,11 @@
-//! Pre-resolution: which of the names that hosts wait for is asked for next, and how far ahead of their turn.
+//! Pre-resolution: which wanted name is asked for next, and how far ahead of its host's turn.
 //!
-//! Guarantees, whatever the choice:
-//! 1. A host whose name is not resolved stands in no schedule, and so never holds up one whose name is.
-//! 2. Every name that is wanted is asked for, the one whose host may be asked first before the others (but for `Random` and `Links`).
-//! 3. With `Links` names that are wanted for themselves come first, in order of wanting; then the names of one page's links, which are
-//!    counted before the first of them is asked for, at random; then those of the next page.
-//! 4. With `Due` no more than a budget of names is known or asked for ahead: so many hosts have their turn before what is known
-//!    of their names runs out.
+//! Guarantees, for each [`Ahead`]:
+//! 1. A host whose name is not resolved is not in the schedule, and so never blocks one whose name is.
+//! 2. Every wanted name is asked for, in the order in which the hosts may be asked (except for `Random` and `Links`).
+//! 3. With `Links` names that are wanted for themselves come first, in order of wanting; then, at random, the names of one page's
+//!    links, which are counted before the first of them is asked for; then those of the next page.
+//! 4. With `Due` no more than a budget of names is known or asked for ahead: as many hosts have their turn before their names expire.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,48 +17,48 @@ use crate::schedule::QueueId;
 /// When names are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
-    /// When a slot is free and no host that is resolved may be asked: the contrast.
+    /// When a slot is free and no resolved host may be asked: the baseline.
     Off,
     /// As soon as a page that names them is parsed, in that order (SYSTEMS.md section 2).
     Parsed,
-    /// Those of all waiting hosts, handed at random to workers: so many at once (SYSTEMS.md section 3).
+    /// Those of all waiting hosts in random order, with this many in flight (SYSTEMS.md section 3).
     Random(usize),
-    /// Those of the links of a page that was parsed, page by page, handed at random to workers: so many at once, or as many as the
-    /// links have names, if these are fewer (SYSTEMS.md section 3, the preferred candidates).
+    /// Those of the links of a parsed page, page by page, in random order, with this many in flight, or as many as the links have
+    /// names, if these are fewer (SYSTEMS.md section 3, the preferred candidates).
     Links(usize),
-    /// Ahead of their turn, by when their hosts may be asked; no more than so many names at a time.
+    /// Ahead of their turn, by when their hosts may be asked; no more than this many names at a time.
     Due(usize),
 }
 
 impl Default for Ahead {
-    /// Twenty thousand hosts, of which some hundred a second have their turn, within five minutes: what addresses are held
-    /// for at least.
+    /// Twenty thousand hosts: with some hundred turns a second they have theirs within five minutes, the shortest time for which
+    /// addresses are cached.
     fn default() -> Self {
         Ahead::Due(20_000)
     }
 }
 
-/// Hosts whose names are wanted and not asked for yet.
+/// Hosts whose names are wanted and not yet asked for.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     ahead: Ahead,
-    /// By when the host may be asked; of the same time, in order of wanting. With `Links` by page, and at random.
+    /// By when the host may be asked, then in order of wanting. With `Links` by page, and at random.
     by_due: BinaryHeap<Reverse<(Micros, u64, QueueId)>>,
-    /// In no order.
+    /// With `Random`: in no order.
     pool: Vec<QueueId>,
-    /// How many were wanted so far.
+    /// How many were wanted.
     count: u64,
     /// The page whose links are being admitted, by its number from 1; 0: none.
     page: u64,
 }
 
 impl Wanted {
-    /// Nothing is wanted.
+    /// No name is wanted.
     pub(crate) fn new(ahead: Ahead) -> Self {
         Wanted { ahead, by_due: BinaryHeap::new(), pool: Vec::new(), count: 0, page: 0 }
     }
 
-    /// Links of a page are admitted from here on; the page by its number from 1.
+    /// Links of a page are admitted from here on, by the page's number from 1.
     pub(crate) fn begin_links(&mut self, page: u64) {
         self.page = page;
     }
@@ -69,62 +68,62 @@ impl Wanted {
         self.page = 0;
     }
 
-    /// A host's name is wanted, which may be asked from a time on.
+    /// The name of a host that may be asked from a time on is wanted.
     pub(crate) fn push(&mut self, id: QueueId, due: Micros) {
         self.count += 1;
         match self.ahead {
             Ahead::Random(_) => self.pool.push(id),
             Ahead::Parsed => self.by_due.push(Reverse((0, self.count, id))),
             Ahead::Links(_) => {
-                let place = if self.page == 0 { self.count } else { mix(self.count) };
-                self.by_due.push(Reverse((self.page, place, id)));
+                let position = if self.page == 0 { self.count } else { mix(self.count) };
+                self.by_due.push(Reverse((self.page, position, id)));
             }
             Ahead::Off | Ahead::Due(_) => self.by_due.push(Reverse((due, self.count, id))),
         }
     }
 
-    /// The next one to be asked for, if there is room for it. `asked`: names in flight; `resolved`: hosts that wait for their turn
+    /// Takes the next name to ask for, if there is capacity. `asked`: names in flight; `resolved`: hosts that wait for their turn
     /// with their name known; `idle`: slots for which no host is due.
     pub(crate) fn pop(&mut self, asked: usize, resolved: usize, idle: usize, now: Micros) -> Option<QueueId> {
-        let room = match self.ahead {
+        let has_capacity = match self.ahead {
             Ahead::Off => self.has_due(now) && asked < idle,
             Ahead::Parsed => true,
             Ahead::Random(workers) => asked < workers,
             Ahead::Links(workers) => self.page == 0 && asked < workers,
             Ahead::Due(budget) => asked + resolved < budget,
         };
-        if !room {
+        if !has_capacity {
             return None;
         }
         if !self.pool.is_empty() {
-            let place = mix(self.count ^ (self.pool.len() as u64) << 32) as usize % self.pool.len();
-            return Some(self.pool.swap_remove(place));
+            let position = mix(self.count ^ (self.pool.len() as u64) << 32) as usize % self.pool.len();
+            return Some(self.pool.swap_remove(position));
         }
         self.by_due.pop().map(|Reverse((_, _, id))| id)
     }
 
-    /// Whether a host of these may be asked by now.
+    /// Whether one of these hosts may be asked by now.
     pub(crate) fn has_due(&self, now: Micros) -> bool {
         !self.pool.is_empty() || self.by_due.peek().is_some_and(|Reverse((due, ..))| *due <= now)
     }
 
-    /// When the first of them may be asked, where that decides when its name is.
+    /// When the first of these hosts may be asked, with `Off`, where that decides when its name is asked for.
     pub(crate) fn due_at(&self) -> Option<Micros> {
         let first = self.by_due.peek().map(|Reverse((due, ..))| *due);
         first.filter(|_| self.ahead == Ahead::Off)
     }
 }
 
-/// Microseconds that slots were free, by what they waited for.
+/// Microseconds for which slots were free, by cause.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IdleCauses {
     /// Hosts wait for their turn.
     pub politeness: u64,
-    /// Names are being resolved, and nothing else waits.
+    /// Names are being resolved, and no host is scheduled.
     pub names: u64,
     /// The crawl is suspended.
     pub suspended: u64,
-    /// Nothing waits.
+    /// No URL waits.
     pub nothing: u64,
 }
 
@@ -144,9 +143,9 @@ pub(crate) struct Idle {
     pub(crate) total: Micros,
     /// The same by cause.
     pub(crate) causes: IdleCauses,
-    /// Whether it is so since the last look.
+    /// Whether slots have been free with no resolved host due since the last call of [`Idle::pass`].
     pub(crate) is_running: bool,
-    /// Why, where slots are free.
+    /// Why slots are free, if they are.
     pub(crate) cause: Option<Cause>,
     looked: Micros,
 }
@@ -169,7 +168,7 @@ impl Idle {
     }
 }
 
-/// Spreads numbers (the finalizer of splitmix64): candidates are handed out at random, but the same in every run.
+/// Spreads numbers (the finalizer of splitmix64): random, but the same in every run.
 fn mix(number: u64) -> u64 {
     let z = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

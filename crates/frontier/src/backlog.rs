@@ -10,18 +10,18 @@ use crate::codec::{self, damaged, put_bytes, put_number};
 use crate::spill::{Block, Spill};
 use crate::waiting::Waiting;
 
-/// Bytes of a piece, at most, unless one URL is longer: what is read back at once, perhaps for one URL only.
+/// Bytes of a piece, at most, unless one URL is longer: the unit that is read back, perhaps for one URL only.
 const PIECE_BYTES: usize = 8 << 10;
 
 /// One host's waiting URLs.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
-    /// What comes out next, from `at` on.
+    /// The next URLs, from `at` on.
     head: Vec<u8>,
     at: usize,
-    /// Where the head lies on disk as well, if it does.
+    /// The block of the head on disk, if it is there as well.
     source: Option<Block>,
-    /// What comes out then.
+    /// The URLs after the head.
     pieces: VecDeque<Piece>,
     /// Where URLs go in.
     tail: Vec<u8>,
@@ -47,7 +47,7 @@ impl Backlog {
         self.len == 0
     }
 
-    /// Puts in what `pack` appends: one URL. Gives by how many bytes the memory held has grown.
+    /// Puts in what `pack` appends: one URL. Returns by how many bytes its memory has grown.
     pub(crate) fn push(&mut self, pack: impl FnOnce(&mut Vec<u8>)) -> usize {
         let before = self.tail.capacity();
         pack(&mut self.tail);
@@ -59,7 +59,7 @@ impl Backlog {
         grown
     }
 
-    /// Takes out the next URL; `held` is lessened by the memory that this frees, and grows by what it reads.
+    /// Takes out the next URL; `held`, the bytes in memory, shrinks by what is freed and grows by what is read.
     pub(crate) fn pop(
         &mut self,
         host: &str,
@@ -98,7 +98,7 @@ impl Backlog {
         Ok(Some(waiting))
     }
 
-    /// Shows each URL in its turn; what is on disk is read piece by piece and not kept.
+    /// Shows each URL in order; pieces on disk are read one by one and not stored.
     pub(crate) fn each(&self, host: &str, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
         let mut all = |mut rest: &[u8]| {
             while !rest.is_empty() {
@@ -118,7 +118,7 @@ impl Backlog {
         all(&self.tail)
     }
 
-    /// Forgets what is next, if it is on disk: it is read again when its turn comes.
+    /// Drops the head from memory, if it is on disk: it is read again later.
     pub(crate) fn forget_head(&mut self, spill: &mut Spill, held: &mut usize) {
         if let Some(block) = self.source.take() {
             *held = held.saturating_sub(self.head.capacity());
@@ -131,7 +131,7 @@ impl Backlog {
         }
     }
 
-    /// Writes what is far from its turn to the disk: whole pieces, and the tail if it has `least` bytes. What
+    /// Writes URLs behind the head to the disk: whole pieces, and the tail if it has `least` bytes. What
     /// cannot be written stays.
     pub(crate) fn spill(&mut self, least: usize, spill: &mut Spill, held: &mut usize) -> io::Result<()> {
         if self.tail.len() >= least {

@@ -1,19 +1,18 @@
-//! Whether everybody gives the same answer: a captive portal, or a proxy that answers for all.
+//! Detects a captive portal, or a proxy that answers for all hosts.
 //!
-//! When hosts of unrelated domains give answers of one *mark* (`mark.rs`) in a row, these are *held*: not recorded yet. That hosts
-//! which gave other answers before are among them makes a portal likely; a robots.txt decides: where a host that was well gives the
-//! same for it, it is a portal, and where it gives its own, it is none. Parked domains, which all show one page, never gave another
-//! one. Where the resolver *lies* (it has an address for a name that cannot exist), all that is answered from that address is the
-//! same, whatever it says.
+//! When hosts of unrelated domains send responses of one *mark* (`mark.rs`) in a row, these are *held*: not recorded yet. A portal is
+//! likely if some of these hosts sent other responses before. A robots.txt decides: if a healthy host sends the same for it, there is
+//! a portal; if it sends its own, there is none. Parked domains, which all show one page, never sent another one. If the resolver
+//! *lies* (it has an address for a name that cannot exist), all responses from that address count as the same.
 //!
 //! Guarantees:
-//! 1. Any other answer, asked for after the first of the same ones, shows that the way is clear: what is held is released, or,
-//!    where it looked like a portal's, asked for once more.
-//! 2. Held answers are bounded in number, in bytes and in time; beyond it it is decided what they are, or nothing more is asked for
+//! 1. A different response to a request after the first of the same ones proves that there is no portal (any more): held responses
+//!    are released, or requested again if they looked like a portal's.
+//! 2. Held responses are bounded in number, bytes and time; beyond that it is decided what they are, or no request is granted
 //!    until it can be.
-//! 3. What was recorded with the portal's mark before it was known is told, so that it is fetched again.
-//! 4. What is answered again after the way was found clear is the site's own answer: no URL is asked for again and again.
-//! 5. What a host gives for a robots.txt that it does not have is its own answer for pages, too.
+//! 3. Responses with the portal's mark that were recorded before it was known are returned, so that they are fetched again.
+//! 4. The same response again after a portal has ended is the site's own: no URL is requested endlessly.
+//! 5. The response of a host to a robots.txt that it does not have is its own for pages, too.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -27,34 +26,34 @@ use crate::politeness::domains::DomainId;
 use crate::recent::{Recent, unconfirmed};
 use crate::same::{Confirmed, Giver, Portal, SAME, Same};
 
-/// Answers that are remembered.
+/// Responses that are remembered.
 pub(crate) const RECENT: usize = 512;
 
-/// Windows in which others are waited for where a host gave another answer before, and in which what was recorded may be taken back:
-/// outputs stay so far behind the log.
+/// Windows for which responses are held if a host sent another one before, and for which recorded ones may be taken back: outputs
+/// stay that far behind the log.
 pub(crate) const CHANGED_WINDOWS: u64 = 6;
 const TAKEN_BACK_WINDOWS: u64 = 5;
 
-/// Windows after which pages alone tell, where no robots.txt does: while the first of them may still be taken back.
-const UNTOLD_WINDOWS: u64 = 4;
+/// Windows after which pages alone decide, if no robots.txt does: while the first of them may still be taken back.
+const UNANSWERED_WINDOWS: u64 = 4;
 
-/// Answers in a row that are the same, for more than one path.
+/// Same responses in a row, to more than one path.
 const RUN: usize = 3;
 
-/// What is to become of an answer.
+/// What becomes of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// It is recorded.
     Clear,
-    /// It waits until more is known.
+    /// It is held until more is known.
     Held,
-    /// No more may be held: it is asked for again when more is known.
+    /// No more may be held: it is requested again later.
     Again,
-    /// It is the portal's.
+    /// It is a portal's.
     Portal,
 }
 
-/// What is known of answers that are the same.
+/// Recent responses, those that are the same, and the portal.
 #[derive(Debug, Default)]
 pub(crate) struct Captive {
     recent: VecDeque<Recent>,
@@ -62,36 +61,36 @@ pub(crate) struct Captive {
     alike: Alike,
     same: Option<Same>,
     portal: Option<Portal>,
-    /// What is to be taken back of portals that were gone before they were certain.
+    /// What is to be taken back of portals that ended before they were certain.
     ended: Vec<Confirmed>,
-    /// The portal that was there last, and when somebody else answered.
+    /// The last portal, and when it ended.
     former: Option<(Portal, Micros)>,
-    /// Answers that are held, each with its round: of one that has ended they are to be looked at again.
+    /// Held responses by lease, each with its round: those of an ended round are to be judged again.
     held: HashMap<u64, u64>,
     round: u64,
-    /// The network that the resolver gives for names that cannot exist; one that is known as that of the sites that are there.
+    /// The network that the resolver returns for names that cannot exist, and one of these in which sites are known to be.
     lie: Option<u64>,
     honest_lie: Option<u64>,
-    /// When the resolver was asked, and whether it is to be asked again.
+    /// When the resolver was checked, and whether it is to be checked again.
     checked_at: Micros,
     suspects_lie: bool,
-    /// Whose name was answered last, with which network, and how many names in a row were.
+    /// The domain and network of the last answer for a name, and how many answers in a row had that network.
     last_name: Option<(DomainId, u64, usize)>,
 }
 
 impl Captive {
-    /// Whether an answer came from where the resolver's lie leads.
+    /// Whether a response came from the network of the resolver's lie.
     pub(crate) fn is_of_lie(&self, network: u64) -> bool {
         self.lie() == Some(network)
     }
 
-    /// The network of the resolver's lie, unless sites are known to live there.
+    /// The network of the resolver's lie, unless sites are known to be there.
     fn lie(&self) -> Option<u64> {
         self.lie.filter(|lie| self.honest_lie != Some(*lie))
     }
 
-    /// Looks at an answer with its mark. `is_troubled`: the resolvers are not well, and each answer waits for another one. `window`:
-    /// how long answers are held at most.
+    /// Judges a response with its mark. `is_troubled`: the resolvers are not healthy, and each response is held until another one
+    /// comes. `window`: how long responses are held at most.
     pub(crate) fn look(
         &mut self,
         page: &Outcome,
@@ -147,20 +146,19 @@ impl Captive {
         Look::Clear
     }
 
-    /// Where an answer leads: the host that it redirects to, or itself.
-    fn place(page: &Outcome, mark: u64) -> u64 {
+    /// A number for the host that a response redirects to, or its mark.
+    fn target(page: &Outcome, mark: u64) -> u64 {
         // The same in each process, as marks are.
         let hash = |host: &str| BuildHasherDefault::<DefaultHasher>::default().hash_one(host);
         page.redirect.as_ref().map_or(mark, |target| hash(target.host()) | 2)
     }
 
-    /// Whether an answer is the portal's that is there now.
+    /// Whether a response is the current portal's.
     fn is_portals(&self, mark: u64, network: u64) -> bool {
         self.portal.is_some_and(|portal| portal.gives(mark, network))
     }
 
-    /// Whether an answer is one of the portal that was there last; what is asked for later and answered as before is the
-    /// site's own.
+    /// Whether a response is the last portal's; the same response to a later request is the site's own.
     fn is_former_portals(&mut self, page: &Outcome, mark: u64, giver: Giver, window: Micros) -> bool {
         let Some((portal, cleared_at)) = self.former else { return false };
         if !portal.gives(mark, giver.network) {
@@ -170,7 +168,7 @@ impl Captive {
         if started < gone_at(cleared_at, window) {
             return true;
         }
-        // Later it may be another portal's, or the same one's that has come back.
+        // Later it may be another portal's, or that of the same one, which has returned.
         let is_soon = started < gone_at(cleared_at, window).saturating_add(window);
         if is_soon && !self.alike.may_return(mark) {
             self.alike.trust(mark, true);
@@ -180,7 +178,7 @@ impl Captive {
         false
     }
 
-    /// The beginning of answers that are the same, with those before this one.
+    /// Begins a series of same responses, with the earlier ones.
     fn begin(
         &self,
         page: &Outcome,
@@ -188,9 +186,9 @@ impl Captive {
         giver: Giver,
         (at_lie, is_troubled): (bool, bool),
     ) -> Option<Same> {
-        let mut same = Same::new(page, mark, Self::place(page, mark), at_lie);
+        let mut same = Same::new(page, mark, Self::target(page, mark), at_lie);
         let first =
-            self.marks.iter().position(|known| *known == mark).and_then(|place| self.recent.get(place));
+            self.marks.iter().position(|known| *known == mark).and_then(|index| self.recent.get(index));
         if first.is_some() && self.is_for_everything(page, mark, giver) {
             (same.everything, same.robots) = (true, 1);
             return Some(same);
@@ -206,15 +204,15 @@ impl Captive {
             }
             return Some(same);
         }
-        // A redirect to somewhere else waits for the next answer of somebody else: its target would belong to the crawl.
-        // Of a crawl of one domain only the first: nobody else will answer.
+        // A redirect to another domain is held until another host responds: its target would belong to the crawl.
+        // In a crawl of one domain only the first: no other host will respond.
         let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
-        let is_new = || is_elsewhere(page) && !self.alike.leads(giver.domain, same.place);
+        let is_new = || is_elsewhere(page) && !self.alike.leads(giver.domain, same.target);
         let waits = (is_troubled || is_new()) && (self.recent.is_empty() || !is_alone());
         (waits || at_lie).then_some(same)
     }
 
-    /// Whether a host that gave other answers before gives this one for a page and for its robots.txt.
+    /// Whether a host that sent other responses before sends this one for a page and for its robots.txt.
     fn is_for_everything(&self, page: &Outcome, mark: u64, giver: Giver) -> bool {
         giver.has_changed(mark)
             && !self.alike.is_uniform(giver.domain)
@@ -222,7 +220,7 @@ impl Captive {
             && self.has_others(giver)
     }
 
-    /// Whether the last answers were all the same, for one path after the other, though those who gave them gave others before.
+    /// Whether the last responses were all the same, to different paths, from hosts that sent others before.
     fn is_run(&self, page: &Outcome, mark: u64, giver: Giver) -> bool {
         let last = || self.recent.iter().rev().take(RUN - 1);
         let path = page.response.request.url.path_and_query();
@@ -235,18 +233,18 @@ impl Captive {
             && self.has_others(giver)
     }
 
-    /// Whether anybody else answers in this crawl.
+    /// Whether other domains respond in this crawl.
     fn has_others(&self, giver: Giver) -> bool {
         self.recent.iter().any(|recent| recent.domain != giver.domain)
     }
 
-    /// When the last answer was asked for that was another one.
+    /// When the last different response was requested.
     fn other_before(&self, mark: u64) -> Micros {
         self.recent.iter().filter(|recent| recent.mark != mark).map(|recent| recent.at).max().unwrap_or(0)
     }
 
-    /// Looks at an answer for a robots.txt while answers are held: one that no portal gives shows that the way is clear, and one of
-    /// their mark is another of them. Gives whether it is that, from a host that gave rules before.
+    /// Judges a response for a robots.txt while responses are held: one that no portal sends proves that there is none; one of their
+    /// mark is another of them. Returns whether it is that, from a host that had rules before.
     pub(crate) fn look_at_robots(&mut self, page: &Outcome, giver: Giver, window: Micros) -> bool {
         let at_lie = self.is_of_lie(giver.network);
         let Some(same) = &mut self.same else { return false };
@@ -261,24 +259,24 @@ impl Captive {
         false
     }
 
-    /// A host gives what is known as its own for its robots.txt: no portal answers for it.
+    /// A host sends its own robots.txt: no portal answers for it.
     pub(crate) fn is_there(&mut self, page: &Outcome, mark: u64, window: Micros) {
         let is_later = |same: &Same| page.response.started >= same.seen_at;
-        // Where it gives for pages that it does not have what all give now, that says nothing of the others.
+        // If its response for missing pages is the same one, that says nothing of the other hosts.
         if self.same.as_ref().is_some_and(|same| is_later(same) && same.mark != mark) {
             self.other_answered(window, page.response.finished);
         }
     }
 
-    /// Whether an answer for a robots.txt is the host's own while a portal answers for pages. `rules`: the mark of the one before.
+    /// Whether a response for a robots.txt is the host's own while a portal answers for pages. `rules`: the mark of the one before.
     pub(crate) fn is_past_portal(&self, page: &Outcome, network: u64, rules: u64) -> bool {
         self.portal
             .filter(|portal| portal.network != Some(network))
             .is_some_and(|portal| is_other_rules(page, portal.status, rules))
     }
 
-    /// Whether hosts that were well are to be asked whether they give other answers: before it is decided, where one host's answer
-    /// is not followed by another one's, and again where nobody has told.
+    /// Whether healthy hosts are to be probed for other responses: before the decision, if no other host responds, and again if no
+    /// probe was answered.
     pub(crate) fn wants_others(&mut self, window: Micros, now: Micros) -> bool {
         let lie = self.lie();
         self.same.as_mut().is_some_and(|same| {
@@ -293,12 +291,12 @@ impl Captive {
         })
     }
 
-    /// Whether as many answers are held as may be, and it is not decided yet what they are.
+    /// Whether as many responses are held as may be.
     pub(crate) fn is_full(&self) -> bool {
         self.same.as_ref().is_some_and(Same::is_full)
     }
 
-    /// Whether the resolver is to be asked for a name that cannot exist.
+    /// Whether the resolver is to be checked with a name that cannot exist.
     pub(crate) fn wants_check(&mut self, window: Micros, now: Micros) -> bool {
         let wants = (self.suspects_lie || self.same.as_ref().is_some_and(|same| same.hosts.len() >= SAME))
             && (self.checked_at == 0 || now.saturating_sub(self.checked_at) > window);
@@ -309,7 +307,7 @@ impl Captive {
         wants
     }
 
-    /// What the resolver says of a name: of unrelated domains in one network the resolver may tell a lie.
+    /// The resolver answered for a name: it may lie if unrelated domains are in one network.
     pub(crate) fn name_answered(&mut self, domain: DomainId, network: u64) {
         let alike = match self.last_name {
             Some((last, at, alike)) if at == network => alike + usize::from(last != domain),
@@ -319,7 +317,7 @@ impl Captive {
         self.suspects_lie |= alike >= SAME;
     }
 
-    /// What the resolver says of a name that cannot exist: the network of an address, or nothing.
+    /// The resolver answered for a name that cannot exist: with the network of an address, or with `None`.
     pub(crate) fn resolver_says(&mut self, lie: Option<u64>) {
         self.lie = lie;
         if lie.is_none() {
@@ -327,7 +325,7 @@ impl Captive {
         }
     }
 
-    /// Remembers an answer that is being recorded; `position`: where its record ends, of what an earlier process recorded.
+    /// Remembers a response that is being recorded; `position`: where its record ends, if an earlier process recorded it.
     pub(crate) fn remember(&mut self, page: &Outcome, mark: u64, giver: Giver, position: u64) {
         if self.recent.len() >= RECENT {
             self.recent.pop_front();
@@ -352,10 +350,10 @@ impl Captive {
         self.marks.push_back(mark);
     }
 
-    /// Forgets what was recorded of a request: an earlier process opened it again. What it did not doubt then stays so, without what has
-    /// confirmed it; it may have died before it recorded the others.
+    /// Forgets the response to a request that an earlier process opened again. Those that it did not doubt then are confirmed; it may
+    /// have died before it recorded the others.
     pub(crate) fn forget_reopened(&mut self, key: &Digest) {
-        // Most were opened again for another reason, such as `--retry-failed`.
+        // Most are opened again for another reason, such as `--retry-failed`.
         if !self.recent.iter().any(|recent| recent.key() == *key) {
             return;
         }
@@ -367,33 +365,33 @@ impl Captive {
         self.forget(key);
     }
 
-    /// Forgets what was recorded.
+    /// Forgets all recorded responses.
     pub(crate) fn forget_all(&mut self) {
         self.recent.clear();
         self.marks.clear();
     }
 
-    /// Takes in what a snapshot remembers.
+    /// Loads the responses of a snapshot.
     pub(crate) fn load(&mut self, recent: VecDeque<Recent>) {
         self.marks = recent.iter().map(|recent| recent.mark).collect();
         self.recent = recent;
     }
 
-    /// Forgets what was recorded of a request: it was opened again.
+    /// Forgets the response to a request: it was opened again.
     pub(crate) fn forget(&mut self, key: &Digest) {
-        if let Some(place) = self.recent.iter().rposition(|recent| recent.key() == *key) {
-            self.recent.remove(place);
-            self.marks.remove(place);
+        if let Some(index) = self.recent.iter().rposition(|recent| recent.key() == *key) {
+            self.recent.remove(index);
+            self.marks.remove(index);
         }
     }
 
-    /// Pages that were recorded and may be a portal's.
+    /// Recorded pages that may be a portal's.
     pub(crate) fn doubted(&self) -> impl Iterator<Item = &Recent> {
         unconfirmed(&self.recent)
             .filter(|recent| recent.is_page && !self.alike.is_honest(recent.mark, recent.changed))
     }
 
-    /// Takes what was recorded last and may be a portal's, if it was asked for since then and recorded after a position of the log.
+    /// Takes the recorded pages that may be a portal's, if they were requested since then and recorded after a position of the log.
     pub(crate) fn take_unconfirmed(&mut self, since: Micros, written: u64) -> Vec<Recent> {
         let is_wanted = |recent: &&Recent| recent.at >= since && recent.position > written;
         let unconfirmed: Vec<Recent> = self.doubted().filter(is_wanted).cloned().collect();
@@ -402,77 +400,77 @@ impl Captive {
         unconfirmed
     }
 
-    /// Nothing that was recorded is doubted any more.
+    /// Confirms all recorded responses.
     pub(crate) fn confirm_all(&mut self) {
         self.recent.iter_mut().for_each(|recent| recent.finished = 0);
     }
 
-    /// What a snapshot remembers was recorded before that position.
+    /// The responses of a snapshot were recorded before that position.
     pub(crate) fn is_before(&mut self, position: u64) {
         self.recent.iter_mut().for_each(|recent| recent.position = position);
     }
 
-    /// Whether an answer is held.
+    /// Whether a response is held.
     pub(crate) fn is_held(&self, lease: u64) -> bool {
         self.held.contains_key(&lease)
     }
 
-    /// Whether an answer that is held is to be looked at again.
+    /// Whether a held response is to be judged again.
     pub(crate) fn is_decided(&self, lease: u64) -> bool {
         self.held.get(&lease).is_none_or(|round| self.same.is_none() || *round != self.round)
     }
 
-    /// Whether the same answers are a portal's. `is_asking`: hosts that were well are asked and have not answered yet.
+    /// Decides whether the same responses are a portal's. `is_asking`: healthy hosts are being probed.
     pub(crate) fn confirm(&mut self, is_asking: bool, window: Micros, now: Micros) -> Option<Confirmed> {
         let lie = self.lie();
         let lasted = |same: &Same| {
-            // Answers may be looked at long after they came: who is asked then has time to answer.
+            // Responses may be judged long after they came: hosts that are probed then have time to respond.
             let asked_for = now.saturating_sub(same.asked_at);
-            let is_told = same.robots > 0 || lie.is_some();
+            let is_answered = same.robots > 0 || lie.is_some();
             let is_enough = same.is_full() || asked_for >= window || (!is_asking && asked_for >= window / 4);
-            // Where nobody can be asked, pages alone have to tell.
-            same.asked_at > 0 && ((is_told && is_enough) || asked_for >= window * UNTOLD_WINDOWS)
+            // If no host can be probed, pages alone decide.
+            same.asked_at > 0 && ((is_answered && is_enough) || asked_for >= window * UNANSWERED_WINDOWS)
         };
         let same = self.same.take_if(|same| same.is_lied(lie) || (same.is_portal(lie) && lasted(same)))?;
         self.portal = Some(same.portal(lie, now));
         Some(self.collect(same, window, now))
     }
 
-    /// Somebody gave another answer than those that are held. What was given where other answers were given before may have been a
-    /// portal's that is gone again: it is asked for once more, and believed then.
+    /// A host sent a different response than the held ones. Those of hosts that sent others before may be of a portal that has ended:
+    /// they are requested once more, and believed then.
     fn other_answered(&mut self, window: Micros, at: Micros) {
         let lie = self.lie();
         let Some(same) = self.same.take_if(|same| same.may_be_portal(lie)) else {
             return self.release();
         };
-        // Sites that show the same pages are held up once.
+        // Sites that show the same pages are delayed once.
         self.alike.learn(&same);
         self.former = Some((same.portal(lie, at), at));
         let ended = self.collect(same, window, at);
         self.ended.push(ended);
     }
 
-    /// What was recorded of answers that are held: nothing will be known of them in time.
+    /// Takes what was recorded of held responses: they will not be decided in time.
     pub(crate) fn take_suspected(&mut self, window: Micros, now: Micros) -> Option<Confirmed> {
         let same = self.same.take()?;
         Some(self.collect(same, window, now))
     }
 
-    /// What is to be taken back of portals that were gone before they were certain.
+    /// Takes what is to be taken back of portals that ended before they were certain.
     pub(crate) fn take_ended(&mut self) -> Vec<Confirmed> {
         std::mem::take(&mut self.ended)
     }
 
-    /// What is known of a portal; forgets what was recorded of it.
+    /// Collects what was recorded of a portal, and forgets it.
     fn collect(&mut self, same: Same, window: Micros, now: Micros) -> Confirmed {
         let network = self.lie().filter(|_| same.lied);
         let oldest = now.saturating_sub(window * TAKEN_BACK_WINDOWS);
         let (mut recorded, mut kept) = (Vec::new(), VecDeque::new());
         let mut is_tail = true;
-        // From the last one on: answers from the address of the lie, up to the last other one.
+        // From the last one on: responses from the address of the lie, up to the last other one.
         for recent in std::mem::take(&mut self.recent).into_iter().rev() {
             is_tail &= Some(recent.network) == network;
-            // What is older than that is in outputs.
+            // Outputs have what is older.
             let may_go = recent.finished.max(recent.at) >= oldest;
             let is_same = recent.mark == same.mark && recent.at.max(recent.finished) >= same.clear_at;
             match may_go && (is_tail || is_same) {
@@ -482,7 +480,7 @@ impl Captive {
             }
         }
         recorded.reverse();
-        // Nothing else is doubted: it came before.
+        // The others came before, and are confirmed.
         kept.iter_mut().for_each(|recent| recent.finished = 0);
         self.marks = kept.iter().map(|recent| recent.mark).collect();
         self.recent = kept;
@@ -492,16 +490,16 @@ impl Captive {
         Confirmed { since, clear_at, domains, example: same.example, recorded }
     }
 
-    /// Releases what has been held for too long.
+    /// Releases responses that have been held for too long.
     pub(crate) fn decide(&mut self, is_troubled: bool, window: Micros, now: Micros) {
         let lie = self.lie();
         let is_over = |same: &&Same| {
-            // Time is no proof that it is none.
+            // Time does not disprove a portal.
             if same.is_portal(lie) {
                 return false;
             }
-            // One host alone, as at the beginning of a crawl, is not waited for as long.
-            // Where a host gave another answer before, others are waited for longer.
+            // One host alone, as at the beginning of a crawl, is held for less time,
+            // hosts that sent another response before for more.
             let has_changed = same.hosts.iter().any(|(.., changed)| *changed);
             let longest = match same.hosts.len() {
                 _ if is_troubled => window * CHANGED_WINDOWS,
@@ -513,7 +511,7 @@ impl Captive {
             now.saturating_sub(same.since) > longest
         };
         if let Some(same) = self.same.take_if(|same| is_over(&&*same)) {
-            // What two say may be a third one's, too; what many say is their own.
+            // The response of two may be a third one's, too; that of many is their own.
             if same.hosts.len() >= SAME {
                 self.same = Some(same);
                 self.release();
@@ -526,7 +524,7 @@ impl Captive {
         }
     }
 
-    /// The portal is gone: somebody else has answered.
+    /// The portal has ended: another host has responded.
     pub(crate) fn clear(&mut self, now: Micros) {
         self.former = self.portal.take().map(|portal| (portal, now));
         if let Some((portal, _)) = self.former {
@@ -534,17 +532,17 @@ impl Captive {
         }
     }
 
-    /// Until when the portal that was there last may answer still.
+    /// Until when the last portal may still respond.
     pub(crate) fn lasts_until(&self, window: Micros) -> Option<Micros> {
         self.former.filter(|_| self.portal.is_none()).map(|(_, cleared_at)| gone_at(cleared_at, window))
     }
 
-    /// Whether answers are held that may be a portal's.
+    /// Whether responses are held that may be a portal's.
     pub(crate) fn is_suspicious(&self) -> bool {
         self.same.is_some()
     }
 
-    /// Whether an answer that was asked for then shows that the portal is gone: not one that was under way when it came.
+    /// Whether a response to a request that started then proves that the portal has ended: not if it was in flight when it came.
     pub(crate) fn ends(&self, started: Micros) -> bool {
         self.portal.is_none_or(|portal| started >= portal.certain_at)
     }
@@ -559,7 +557,7 @@ impl Captive {
         self.portal.is_some()
     }
 
-    /// What is held is the sites' own.
+    /// The held responses are the sites' own.
     fn release(&mut self) {
         if let Some(same) = self.same.take() {
             self.alike.release(&same);
@@ -572,7 +570,7 @@ impl Captive {
     }
 }
 
-/// Whether a host gave an answer for its robots.txt that it gives for a page, or the other way round.
+/// Whether a host sent the same response for its robots.txt and for a page.
 fn gives_for_robots(recent: &VecDeque<Recent>, page: &Outcome, mark: u64) -> bool {
     let request = &page.response.request;
     let is_page = request.purpose == Purpose::Page;
@@ -581,16 +579,16 @@ fn gives_for_robots(recent: &VecDeque<Recent>, page: &Outcome, mark: u64) -> boo
     recent.iter().any(is_same)
 }
 
-/// When no connection and no name of before leads to a portal any more.
+/// When no earlier connection or name leads to a portal any more.
 fn gone_at(cleared_at: Micros, window: Micros) -> Micros {
     cleared_at.saturating_add(window / 2)
 }
 
-/// Whether an answer redirects to another registered domain.
+/// Whether a response redirects to another registered domain.
 fn is_elsewhere(page: &Outcome) -> bool {
     let host = page.response.request.url.host();
     page.redirect.as_ref().is_some_and(|target| registered_domain(target.host()) != registered_domain(host))
 }
 
-/// The mark of a host that gave a page which is not remembered.
+/// The mark of a host whose last page is not remembered.
 pub(crate) const SOME_PAGE: u64 = 1;

@@ -1,7 +1,7 @@
 //! Numbers and texts as bytes: the one encoding of packed queues and snapshots. Numbers are LEB128 varints,
 //! texts and bytes have their length before them.
 //!
-//! Guarantee: any bytes decode to a value or to nothing, in bounded memory; never a panic.
+//! Guarantee: any bytes decode to a value or to `None`, in bounded memory; never a panic.
 
 use std::io::{self, Read, Write};
 
@@ -89,7 +89,7 @@ pub(crate) fn read_record(from: &mut dyn Read, scratch: &mut Vec<u8>) -> io::Res
     if part.read_to_end(scratch)? as u64 == length { Ok(()) } else { Err(damaged()) }
 }
 
-/// What a snapshot that does not decode gives.
+/// The error for a snapshot that does not decode.
 pub(crate) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the frontier's snapshot is damaged")
 }

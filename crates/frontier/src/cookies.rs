@@ -1,7 +1,7 @@
 //! Cookies (RFC 6265): a view of the `set-cookie` fields in the log.
 //!
 //! Guarantees: a cookie goes only to hosts, paths and schemes that it is for; none is set for another registered domain
-//! or for a public suffix; limits hold, whatever sites send.
+//! or for a public suffix; memory is bounded, whatever sites send.
 
 use std::cmp::Reverse;
 
@@ -56,7 +56,7 @@ struct Cookie {
 }
 
 impl Jar {
-    /// An empty jar that holds at most so many bytes.
+    /// An empty jar of at most this many bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Jar { limit, ..Jar::default() }
     }
@@ -76,7 +76,7 @@ impl Jar {
         self.forget_some();
     }
 
-    /// Whether a response sets a cookie that is not held with that value.
+    /// Whether a response sets a cookie that is not stored with that value.
     pub(crate) fn would_change(&self, response: &Response) -> bool {
         let held = self.domains.get(registered_domain(response.request.url.host()));
         self.set_by(response).any(|cookie| {
@@ -171,7 +171,7 @@ impl Domain {
         self.cookies.iter().map(Cookie::bytes).sum()
     }
 
-    /// Takes a cookie in the place of its older self; gives the bytes that have become free.
+    /// Stores a cookie, replacing an older one; returns the bytes that were freed.
     fn put(&mut self, cookie: Cookie, now: Micros) -> usize {
         let before = self.bytes() + cookie.bytes();
         match self.cookies.iter_mut().find(|held| held.is(&cookie)) {
@@ -188,7 +188,7 @@ impl Domain {
 }
 
 impl Cookie {
-    /// Reads a `set-cookie` field (RFC 6265 sections 5.2 and 5.3). Nothing where the URL's host may not set it.
+    /// Reads a `set-cookie` field (RFC 6265 sections 5.2 and 5.3). `None` if the URL's host may not set it.
     fn parse(field: &str, url: &CrawlUrl, now: Micros) -> Option<Self> {
         let parsed = Parsed::parse(field).ok()?;
         let (name, value) = (parsed.name(), parsed.value());

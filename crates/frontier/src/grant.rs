@@ -1,81 +1,80 @@
-//! From what is due to a request on lease: robots.txt, clocks.
+//! From a due queue to a request on lease: robots.txt, clocks.
 
 use std::io;
 use std::sync::Arc;
 
 use lycosa_records::{Purpose, Request, Route};
-use lycosa_url::{Failure, FailureKind, Micros};
+use lycosa_url::Micros;
 
 use crate::ahead::Cause;
-use crate::politeness::domains::{DomainId, Room};
-use crate::politeness::pace::Limits;
-use crate::queue::{Name, Robots};
+use crate::leases::Lease;
+use crate::names::Name;
+use crate::politeness::Start;
+use crate::politeness::domains::DomainId;
+use crate::robots::Permission;
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{RobotsOwner, Waiting};
-use crate::{BlockList, Frontier, Lease, Resolve};
+use crate::{BlockList, Frontier, Resolve};
 
-/// URLs that are settled without a fetch at once, at most: a batch for the log. A queue may be longer than memory.
+/// URLs that are settled without a fetch in one call, at most: a batch for the log. A queue may be longer than memory.
 pub(crate) const SETTLED_AT_ONCE: usize = 1000;
 
 impl<R: Resolve> Frontier<R> {
-    /// Gives at most `max` requests that may start now, each on lease. Fails when waiting URLs that are on disk
+    /// Returns at most `max` requests that may start now, each on lease. Fails if waiting URLs that are on disk
     /// cannot be read back.
     pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
-        self.idle.pass(now);
-        self.health.looked = now;
+        self.names.pass(now);
+        self.trouble.health.look(now);
         self.receive_names(now);
-        self.recall_leases(now);
-        self.look_at_trouble(now);
+        self.expire_leases(now);
+        self.decide_suspensions(now);
         self.review(now);
         self.ask_names(0, now);
-        self.ask_names_again(now);
+        if self.trouble.health.names.suspended().is_none() {
+            self.names.ask_again(&mut self.hosts, now);
+        }
         self.fail_some(now)?;
         self.verify_if_due(now)?;
         let mut requests = Vec::new();
-        if max > 0 && self.health.connections.wants_round(now) {
+        if max > 0 && self.trouble.health.connections.wants_round(now) {
             requests = self.probe(max, now)?;
         }
         let mut is_dry = false;
-        let is_held_up = self.health.is_suspended() || self.captive.is_full() || self.outbox.is_full();
+        let is_held_up =
+            self.trouble.health.is_suspended() || self.trouble.captive.is_full() || self.outbox.is_full();
         while requests.len() < max && !is_dry && !is_held_up {
             let request = self.next_request(now)?;
             is_dry = request.is_none();
             requests.extend(request);
         }
-        self.idle.is_running = is_dry;
-        let is_waiting = self.asking > 0 || self.counts.unresolved > 0;
-        self.idle.cause = match (self.health.is_suspended(), is_dry) {
+        let cause = match (self.trouble.health.is_suspended(), is_dry) {
             (true, _) => Some(Cause::Suspended),
             (false, false) => None,
             (false, true) if self.schedule.waiting() > 0 => Some(Cause::Politeness),
-            (false, true) if is_waiting => Some(Cause::Names),
+            (false, true) if self.names.is_waiting() => Some(Cause::Names),
             (false, true) => Some(Cause::Nothing),
         };
+        self.names.set_idle(is_dry, cause);
         if is_dry {
             self.ask_names(max - requests.len(), now);
         }
         Ok(requests)
     }
 
-    /// The next request in the order of turns; `None` when nothing is due, or enough was settled for one batch.
+    /// The next request in the order of the schedule; `None` if none is due, or enough URLs were settled for one batch.
     pub(crate) fn next_request(&mut self, now: Micros) -> io::Result<Option<Request>> {
-        while self.settled.len() < SETTLED_AT_ONCE
-            && now >= self.not_before.max(self.manners.ready_at())
-            && self.reserve_page()
+        while self.settled.len() < SETTLED_AT_ONCE && now >= self.politeness.ready_at() && self.reserve_page()
         {
-            let Some((address, queue)) = self.schedule.next(now) else { break };
-            self.queues[queue as usize].placed = false;
+            let Some((address, queue)) = self.schedule.next(&self.politeness.addresses, now) else { break };
+            self.hosts[queue].is_scheduled = false;
             let request = self.grant(queue, address, now)?;
             self.settle_pages();
-            if request.is_some() {
-                self.schedule.start(address, now);
-                self.manners.requests.take(1, now);
-            } else {
-                self.schedule.pass(address, now);
-                self.unpark(self.queues[queue as usize].domain, now);
+            if request.is_none() {
+                self.schedule.pass(&self.politeness.addresses, address, now);
+                self.unpark(self.hosts[queue].domain, now);
             }
-            self.place(queue, now);
+            self.enqueue(queue, now);
             if request.is_some() {
                 return Ok(request);
             }
@@ -84,45 +83,43 @@ impl<R: Resolve> Frontier<R> {
         Ok(None)
     }
 
-    /// The next request of a queue whose turn it is, if its clock, name and robots.txt let it have one.
+    /// The next request of a queue, if its name, politeness and robots.txt allow one.
     pub(crate) fn grant(
         &mut self,
         id: QueueId,
         address: AddressId,
         now: Micros,
     ) -> io::Result<Option<Request>> {
-        let limits = self.host_limits(id);
-        let queue = &mut self.queues[id as usize];
-        if !queue.pace.may_start(&limits, now) {
-            return Ok(None);
-        }
-        // The name may have run out, or moved to another address, while the queue waited.
+        let queue = &self.hosts[id];
+        // The name may have expired, or moved to another address, while the queue waited.
         if !matches!(&queue.name, Name::Known { clock, expires, .. } if *clock == address && *expires > now) {
             return Ok(None);
         }
-        if !self.may_ask(id) {
+        let start = self.politeness.may_start(queue, address, now);
+        if start != Start::Now {
+            self.wait_for(id, start);
             return Ok(None);
         }
         while self.settled.len() < SETTLED_AT_ONCE
             && let Some(waiting) = self.next_waiting(id, now)?
         {
-            let permission = self.verdict(id, &waiting, now)?;
+            let permission = self.robots.permission(&self.hosts[id].origins, &waiting, now)?;
             if matches!(permission, Permission::Granted | Permission::Ask) && !self.claim(id, address, now) {
-                self.queues[id as usize].put_first(waiting, now);
+                self.hosts[id].put_first(waiting, now);
                 return Ok(None);
             }
             match permission {
                 Permission::Granted => return Ok(Some(self.lease(id, address, waiting, now))),
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
-                Permission::Later(due) => self.queues[id as usize].postpone(Waiting { due, ..waiting }),
+                Permission::Later(due) => self.hosts[id].postpone(Waiting { due, ..waiting }),
                 Permission::Wait => {
-                    self.queues[id as usize].front.push(waiting);
+                    self.hosts[id].front.push(waiting);
                     return Ok(None);
                 }
                 Permission::Ask => {
-                    let queue = &mut self.queues[id as usize];
+                    let queue = &mut self.hosts[id];
                     let origin = waiting.url.origin();
-                    let before = queue.ask_robots(origin, now);
+                    let before = queue.origins.ask(origin, now);
                     let attempt = before.as_ref().map_or(0, |evidence| evidence.tries);
                     let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into(), before }));
                     let robots = Waiting { attempt, owner, ..Waiting::new(waiting.url.robots()) };
@@ -134,74 +131,51 @@ impl<R: Resolve> Frontier<R> {
         Ok(None)
     }
 
-    /// Whether block list and domain let a queue have a request; if not, sees to what becomes of the queue.
-    fn may_ask(&mut self, id: QueueId) -> bool {
-        let queue = &mut self.queues[id as usize];
-        let domain = queue.domain;
-        if self.blocked.blocks_host(&queue.host) {
-            self.fail_later(id);
-            return false;
-        }
-        // Blocked since the name was resolved: it is asked for again, and its addresses are vetted again.
-        if let Name::Known { addresses, expires, .. } = &mut queue.name
-            && addresses.iter().any(|address| self.blocked.blocks_address(*address))
+    /// Whether the clocks that others use as well let a queue start a request at an address now; if so, it is to be leased.
+    pub(crate) fn claim(&mut self, id: QueueId, address: AddressId, now: Micros) -> bool {
+        let (queue, until) = (&mut self.hosts[id], self.leases.expiry(now));
+        let claimed = self.sharing.claim(&mut self.politeness, queue, address, (now, until));
+        if let Err(busy) = &claimed
+            && let Some(message) = self.sharing.report_slower(queue, busy)
         {
-            *expires = 0;
-            return false;
+            self.trouble.health.report(message);
         }
-        match self.schedule.domains.room(domain) {
-            Room::Now => return true,
-            Room::Later => {
-                queue.placed = true;
-                self.schedule.domains.park(domain, id);
+        claimed.is_ok()
+    }
+
+    /// Has a queue wait for what delays its request; if that is a clock, the schedule does.
+    fn wait_for(&mut self, id: QueueId, start: Start) {
+        let queue = &mut self.hosts[id];
+        match start {
+            Start::Now | Start::At(_) | Start::AfterAnother => {}
+            Start::AfterDomain => {
+                queue.is_scheduled = true;
+                self.politeness.domains.park(queue.domain, id);
             }
-            Room::Never => self.fail_later(id),
-        }
-        false
-    }
-
-    /// Lets a queue that waits for room in its domain look again.
-    fn unpark(&mut self, domain: DomainId, now: Micros) {
-        if let Some(id) = self.schedule.domains.unpark(domain) {
-            self.queues[id as usize].placed = false;
-            self.place(id, now);
-        }
-    }
-
-    /// Takes over a block list. From the next request on it counts: what waits is refused when its turn comes, what is
-    /// out is not cancelled.
-    pub fn block(&mut self, list: Arc<BlockList>) {
-        self.blocked = list;
-    }
-
-    /// What robots.txt says of a URL at the head of its queue. Fails where its rules cannot be read back.
-    fn verdict(&mut self, id: QueueId, waiting: &Waiting, now: Micros) -> io::Result<Permission> {
-        if !self.settings.robots || waiting.purpose() == Purpose::Robots {
-            return Ok(Permission::Granted);
-        }
-        Ok(match self.queues[id as usize].robots(waiting.url.origin()) {
-            None => Permission::Ask,
-            Some(Robots::Parked(evidence)) if evidence.retry_at <= now => Permission::Ask,
-            Some(Robots::Parked(evidence)) => Permission::Later(evidence.retry_at),
-            Some(Robots::Asked) => Permission::Wait,
-            Some(Robots::Known { expires, .. } | Robots::Failed { expires, .. }) if *expires <= now => {
-                Permission::Ask
-            }
-            Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => Permission::Ask,
-            Some(Robots::Known { rules, .. }) => {
-                let verdict = self.rules.get(rules)?.verdict(waiting.url.path_and_query());
-                if verdict.allowed {
-                    return Ok(Permission::Granted);
+            Start::AfterName => {
+                if let Name::Known { expires, .. } = &mut queue.name {
+                    *expires = 0;
                 }
-                let (line, rule) = (verdict.line.unwrap_or_default(), verdict.rule().unwrap_or_default());
-                let detail = format!("line {line} of robots.txt: {rule}");
-                Permission::Refused(Failure::new(FailureKind::RobotsDisallowed, detail))
             }
-            Some(Robots::Failed { failure, .. }) => Permission::Refused(failure.clone()),
-        })
+            Start::Never => self.trouble.fail_later(&mut self.hosts, id),
+        }
     }
 
-    /// Puts a URL on lease and starts its host's clock.
+    /// Schedules a queue that waited for its domain.
+    fn unpark(&mut self, domain: DomainId, now: Micros) {
+        if let Some(id) = self.politeness.domains.unpark(domain) {
+            self.hosts[id].is_scheduled = false;
+            self.enqueue(id, now);
+        }
+    }
+
+    /// Replaces the block list, from the next request on: URLs that wait are refused at their turn, requests that are out are
+    /// not cancelled.
+    pub fn block(&mut self, list: Arc<BlockList>) {
+        self.politeness.block(list);
+    }
+
+    /// Grants a URL's request and starts all clocks.
     pub(crate) fn lease(
         &mut self,
         id: QueueId,
@@ -209,31 +183,25 @@ impl<R: Resolve> Frontier<R> {
         waiting: Waiting,
         now: Micros,
     ) -> Request {
-        let (limits, purpose) = (self.host_limits(id), waiting.purpose());
-        let queue = &mut self.queues[id as usize];
-        queue.pace.start(&limits, now);
-        self.schedule.domains.start(queue.domain, purpose == Purpose::Page);
+        let purpose = waiting.purpose();
+        let queue = &mut self.hosts[id];
+        self.politeness.start(queue, address, purpose == Purpose::Page, now);
         let (addresses, name_us, name_class) = match &mut queue.name {
-            // Only the first request carries the time: the others did not wait for the name.
+            // Only the first request has the time: the others did not wait for the name.
             Name::Known { addresses, elapsed_us, class, .. } => {
                 (addresses.clone(), std::mem::take(elapsed_us), Some(*class))
             }
             _ => (Vec::new(), 0, None),
         };
-        let tickets = self.claimed.take();
-        let number = self.next_lease;
-        self.next_lease += self.lease_step;
         let cookies = match purpose {
             Purpose::Page => self.cookies.field(&waiting.url, now),
             _ => None,
         };
         if purpose == Purpose::Page {
-            self.counts.tally.shift(State::Waiting, State::Leased, 1);
-            self.leased_pages += 1;
+            self.tally.shift(State::Waiting, State::Leased, 1);
         }
-        let request = Request {
+        let mut request = Request {
             task: Arc::clone(&self.settings.task),
-            lease: number,
             purpose,
             depth: waiting.depth,
             attempt: waiting.attempt,
@@ -242,115 +210,57 @@ impl<R: Resolve> Frontier<R> {
             name_us,
             name_class,
             cookies,
-            deadline: now.saturating_add(self.lease_time()),
             options: waiting.options.clone(),
             ..Request::get(waiting.url.clone())
         };
-        self.expiring.push_back((now.saturating_add(self.lease_time()), number));
-        self.leases
-            .insert(number, Lease { waiting, queue: id, address, granted: now, is_free: false, tickets });
+        self.schedule.pass(&self.politeness.addresses, address, now);
+        (request.lease, request.deadline) = self.leases.grant(id, address, waiting, now);
+        self.sharing.lease(request.lease);
         request
     }
 
-    /// How long a lease lasts: never scaled below what fetch's unscaled time-outs need.
-    pub(crate) fn lease_time(&self) -> Micros {
-        u64::try_from(self.settings.lease.as_micros()).unwrap_or(u64::MAX)
-    }
-
-    /// What may be done with a host: the settings, and what its robots.txt asks for.
-    pub(crate) fn host_limits(&self, id: QueueId) -> Limits {
-        let limits = self.manners.host;
-        match self.queues[id as usize].crawl_delay() {
-            None => limits,
-            Some(delay) => {
-                let floor = self.settings.scaled(delay.min(self.settings.max_crawl_delay));
-                Limits { floor: floor.max(limits.floor), ..limits }
-            }
-        }
-    }
-
-    /// No request to this host starts within its interval from then.
-    pub(crate) fn rest(&mut self, id: QueueId, from: Micros) {
-        let limits = self.host_limits(id);
-        self.queues[id as usize].pace.rest(&limits, from);
-    }
-
-    /// Lets leases last longer by a time in which nobody came by: a slow consumer, or a slow disk. Outcomes may have waited.
+    /// Extends leases by a time in which [`Frontier::take`] was not called: a slow consumer, or a slow disk. Outcomes may have waited.
     pub fn was_slow(&mut self, away: Micros) {
-        self.expiring.iter_mut().for_each(|(due, _)| *due = due.saturating_add(away));
+        self.leases.extend(away);
     }
 
-    /// Takes back leases that have run out.
-    fn recall_leases(&mut self, now: Micros) {
-        while let Some(&(due, number)) = self.expiring.front() {
-            let Some(lease) = self.leases.get(&number) else {
-                self.expiring.pop_front();
-                continue;
-            };
-            if due > now {
-                break;
-            }
-            let waiting = lease.waiting.clone();
-            self.expiring.pop_front();
+    /// Ends leases that have expired.
+    fn expire_leases(&mut self, now: Micros) {
+        while let Some(number) = self.leases.next_expired(now) {
             if let Some(lease) = self.end_lease(number, now) {
-                self.put_back(lease.queue, waiting, now);
+                self.requeue(lease.queue, lease.waiting, now);
             }
         }
     }
 
-    /// Ends a lease and moves the clocks of its host and address.
+    /// Ends a lease and its effect on the clocks of its host and address.
     pub(crate) fn end_lease(&mut self, number: u64, at: Micros) -> Option<Lease> {
         self.free_lease(number, at);
-        let lease = self.leases.remove(&number)?;
-        let domain = self.queues[lease.queue as usize].domain;
+        let lease = self.leases.end(number)?;
+        let domain = self.hosts[lease.queue].domain;
         let is_page = lease.waiting.purpose() == Purpose::Page;
-        self.health.end_probe(number);
-        self.schedule.domains.end(domain, is_page);
-        if is_page {
-            self.leased_pages -= 1;
-        }
+        self.trouble.health.end_probe(number);
+        self.politeness.domains.end(domain, is_page);
         self.unpark(domain, at);
         Some(lease)
     }
 
-    /// Moves the clocks of a lease's host and address, which may be asked again then; the lease itself lasts on. Once for each.
+    /// Ends a lease's effect on the clocks of its host and address, once; the lease itself stays active.
     pub(crate) fn free_lease(&mut self, number: u64, at: Micros) {
-        let Some(lease) = self.leases.get_mut(&number).filter(|lease| !lease.is_free) else { return };
-        lease.is_free = true;
-        let (id, address, tickets) = (lease.queue, lease.address, lease.tickets.take());
-        let limits = self.host_limits(id);
-        self.queues[id as usize].pace.end(&limits, at);
-        self.schedule.end(address, at);
-        if let Some(mut tickets) = tickets {
-            let (host, (address, _)) =
-                (self.queues[id as usize].pace.interval(&limits), self.schedule.interval(address));
-            tickets.end(host, address, at);
-        }
+        let Some((id, address)) = self.leases.free(number) else { return };
+        self.politeness.end(&mut self.hosts[id], address, at);
+        self.sharing.end(number, &self.politeness, (&self.hosts[id], address), at);
+        self.schedule.update(&self.politeness.addresses, address);
     }
 
     /// Puts a URL that was on lease at the end of its queue; a robots.txt at its head.
-    pub(crate) fn put_back(&mut self, id: QueueId, waiting: Waiting, now: Micros) {
-        let queue = &mut self.queues[id as usize];
+    pub(crate) fn requeue(&mut self, id: QueueId, waiting: Waiting, now: Micros) {
         if waiting.purpose() == Purpose::Robots {
-            queue.front.push(waiting);
+            self.hosts[id].front.push(waiting);
         } else {
-            self.held += queue.backlog.push(|into| waiting.pack(into));
-            self.counts.tally.shift(State::Leased, State::Waiting, 1);
+            self.hosts.requeue(id, &waiting);
+            self.tally.shift(State::Leased, State::Waiting, 1);
         }
-        self.place(id, now);
+        self.enqueue(id, now);
     }
-}
-
-/// What may become of a URL at the head of its queue.
-enum Permission {
-    /// It may be fetched.
-    Granted,
-    /// It may not, for this reason.
-    Refused(Failure),
-    /// Its robots.txt is on its way.
-    Wait,
-    /// Its robots.txt fails, and is asked for again then.
-    Later(Micros),
-    /// Its robots.txt is to be asked for first.
-    Ask,
 }

@@ -1,460 +1,351 @@
-//! Whether what goes wrong is ours: the resolver, the uplink, a captive network, this machine.
+//! The health of the crawl itself: its two channels, the hosts that are known to be healthy, the healthy clock.
 //!
-//! A failure of one host is its own. When hosts of unrelated registered domains, at unrelated addresses, fail and nobody answers
-//! meanwhile, the trouble may be ours: hosts that answered before are asked (a *probe round*). Where they do not answer
-//! either, the channel is *suspended*: nothing is settled, no try counts, and probes go on at growing intervals until one of
-//! them is answered.
+//! Whether a channel is suspended is decided in `channel.rs`.
 //!
-//! Decisions only, without I/O: `suspension.rs` sends the probes and takes back what was held against hosts.
-//!
-//! Guarantees:
-//! 1. One answer ends any suspicion and any suspension of its channel.
-//! 2. A channel on which hosts answered before is suspended only after a probe round, begun after the first failure, in
-//!    which nobody answered.
-//! 3. Hosts of one registered domain, or of one network, are one witness.
+//! Guarantee: the healthy clock does not advance while the crawl is suspended or the process is stopped.
 
-use lycosa_url::Micros;
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+
+use hashbrown::DefaultHashBuilder;
+use lycosa_records::{Outcome, Request};
+use lycosa_url::{FailureKind, Micros};
 
 use crate::Settings;
+use crate::channel::{Path, Suspension};
+use crate::hosts::Hosts;
 use crate::politeness::domains::DomainId;
+use crate::queue::Queue;
+use crate::schedule::QueueId;
 
-/// How long nobody answers before the trouble may be ours, in the job's time; a second of the machine's at least, since
-/// time-outs are no shorter.
-const WINDOW_SECONDS: u64 = 10;
-const SHORTEST_WINDOW: Micros = 1_000_000;
+/// Healthy hosts that are remembered, each of another registered domain.
+const HEALTHY: usize = 32;
 
-/// Windows in which it turns out whose trouble it is, most often: hosts are asked no sooner than their pace allows.
-const UNCLEAR: u64 = 3;
+/// The part of the longest suspension after which the crawl ends if no host has ever answered: dead hosts look the same as a
+/// broken uplink.
+const WITHOUT_PROOF: u64 = 12;
 
-/// Witnesses that a suspension takes.
-const WITNESSES: usize = 3;
+/// Hosts that are probed in one round.
+pub(crate) const PROBES: usize = 3;
 
-/// Witnesses that it takes where no host has ever answered this process: there is nobody who is known to be well.
-const STRANGERS: usize = 5;
+/// The check of the resolver itself: names below `.example` do not exist, resolvers ask for them like for others (RFC 6761 section
+/// 6.5), and any answer proves that a resolver works. Names below `.invalid` are answered by the client itself.
+const CANARY: &str = ".example";
 
-/// The same for names while the resolver itself answers: names of dead domains are common.
-const STRANGE_NAMES: usize = 50;
-
-/// The longest pause between two probe rounds, in windows.
-const LONGEST_PAUSE: u64 = 6;
-
-/// Witnesses that are kept.
-const KEPT: usize = 64;
-
-/// What is asked for on a channel, and by whom it is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Channel {
-    /// Names, by the resolvers.
-    Names,
-    /// Requests, by sites.
-    Connections,
-}
-
-/// Why the crawl suspends a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// No resolver answers, or each answers with errors.
-    Names,
-    /// No site answers: the uplink, the route, a firewall.
-    Connections,
-    /// Everybody answers the same: a captive portal.
-    Captive,
-}
-
-impl Cause {
-    /// The stable name, in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Cause::Names => "names",
-            Cause::Connections => "connections",
-            Cause::Captive => "captive",
-        }
-    }
-}
-
-/// A channel that is suspended.
+/// A host that was healthy when it was last asked.
 #[derive(Clone, Debug)]
-pub struct Suspension {
-    /// Why.
-    pub cause: Cause,
-    /// The first failure.
-    pub since: Micros,
-    /// When the next probe is due.
-    pub probe_at: Micros,
-    /// Registered domains that failed meanwhile.
-    pub domains: usize,
-    /// One of the failures, in words.
-    pub example: String,
+pub(crate) struct HealthyHost {
+    pub(crate) queue: QueueId,
+    pub(crate) domain: DomainId,
+    pub(crate) network: u64,
+    /// Scheme, host and port.
+    pub(crate) origin: Box<str>,
 }
 
-/// Somebody who failed.
-#[derive(Clone, Copy, Debug)]
-struct Witness {
-    domain: DomainId,
-    network: u64,
-    /// Whether it had answered before.
-    known: bool,
+/// Whether the crawl itself is healthy.
+#[derive(Debug)]
+pub(crate) struct Health {
+    pub(crate) names: Path,
+    pub(crate) connections: Path,
+    /// Hosts that answered lately, the last one at the back.
+    healthy: VecDeque<HealthyHost>,
+    /// Requests of the probe round, and hosts whose names it asks for.
+    probes: Vec<u64>,
+    asked: Vec<QueueId>,
+    /// The name of the resolver's check that is out, and how many there were.
+    canary: Option<Box<str>>,
+    canaries: u64,
+    /// When resolvers last gave an address, on the healthy clock.
+    address_at: Micros,
+    /// How long the crawl was suspended or stopped, and since when it is.
+    stopped: Micros,
+    since: Option<Micros>,
+    /// When the loop last called, and the last long time in which it did not.
+    looked: Micros,
+    gap: (Micros, Micros),
+    /// How long the process was stopped during the suspension that lasts.
+    absent: Micros,
+    messages: Vec<String>,
+    /// Makes the names of checks differ between processes.
+    hasher: DefaultHashBuilder,
 }
 
-/// How far a probe round is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Round {
-    /// None has been begun since the first failure.
-    #[default]
-    None,
-    /// So many answers are missing.
-    Out(usize),
-    /// Nobody answered.
-    Failed,
-}
-
-/// Failures since the last answer.
-#[derive(Clone, Debug, Default)]
-struct Streak {
-    since: Micros,
-    witnesses: Vec<Witness>,
-    example: String,
-    round: Round,
-    /// Whether the resolver's own check has failed; of names only.
-    canary_failed: bool,
-}
-
-impl Streak {
-    /// Whether somebody fails who was well.
-    fn has_known(&self) -> bool {
-        self.witnesses.iter().any(|witness| witness.known)
-    }
-}
-
-/// One channel's state.
-#[derive(Debug, Default)]
-pub(crate) struct Path {
-    streak: Option<Streak>,
-    suspended: Option<Suspension>,
-    pause: Micros,
-    /// No probe round begins before.
-    next_round: Micros,
-    window: Micros,
-    /// Whether a probe round is to begin now, whatever was seen.
-    wanted: bool,
-    /// Whether the resolver's own check had failed when the channel was suspended.
-    by_canary: bool,
-    /// Whether somebody answered this process, or the one before it.
-    pub(crate) answered: bool,
-}
-
-impl Path {
-    /// Nothing is known.
+impl Health {
+    /// A healthy crawl.
     pub(crate) fn new(settings: &Settings) -> Self {
-        let window = settings.scaled(std::time::Duration::from_secs(WINDOW_SECONDS)).max(SHORTEST_WINDOW);
-        Path { window, pause: window, ..Path::default() }
-    }
-
-    /// The suspension, if there is one.
-    pub(crate) fn suspended(&self) -> Option<&Suspension> {
-        self.suspended.as_ref()
-    }
-
-    /// Somebody answered; gives the suspension that this ends.
-    pub(crate) fn answer(&mut self, now: Micros) -> Option<Suspension> {
-        self.answered = true;
-        if let Some(streak) = self.streak.take()
-            && streak.round != Round::None
-        {
-            // The probe round was for nothing: the next one comes later.
-            self.pause = (self.pause * 2).min(self.window * LONGEST_PAUSE);
-            self.next_round = now.saturating_add(self.pause);
-        }
-        let ended = self.suspended.take()?;
-        self.pause = self.window;
-        Some(ended)
-    }
-
-    /// Somebody failed. `network`: the part of its address that unrelated hosts do not share.
-    pub(crate) fn fail(
-        &mut self,
-        domain: DomainId,
-        network: u64,
-        known: bool,
-        example: impl FnOnce() -> String,
-        now: Micros,
-    ) {
-        let streak = self.streak.get_or_insert_with(|| Streak { since: now, ..Streak::default() });
-        if streak.example.is_empty() {
-            streak.example = example();
-        }
-        let is_same = |witness: &&mut Witness| witness.domain == domain || witness.network == network;
-        if let Some(witness) = streak.witnesses.iter_mut().find(is_same) {
-            witness.known |= known && witness.domain == domain;
-        } else if streak.witnesses.len() < KEPT {
-            streak.witnesses.push(Witness { domain, network, known });
-        } else if let Some(stranger) = streak.witnesses.iter_mut().find(|witness| known && !witness.known) {
-            // Who was well says more.
-            *stranger = Witness { domain, network, known };
-        }
-        if let Some(suspended) = &mut self.suspended {
-            suspended.domains = streak.witnesses.len().max(suspended.domains);
-            // Then an answer for a name that cannot exist is not enough.
-            self.by_canary &= !known;
+        Health {
+            names: Path::new(settings),
+            connections: Path::new(settings),
+            healthy: VecDeque::new(),
+            probes: Vec::new(),
+            asked: Vec::new(),
+            canary: None,
+            canaries: 0,
+            address_at: 0,
+            stopped: 0,
+            since: None,
+            looked: 0,
+            gap: (0, 0),
+            absent: 0,
+            messages: Vec::new(),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 
-    /// Something was answered that a broken resolver answers, too: worth a look at those who are known to be well.
-    pub(crate) fn suspect(&mut self, now: Micros) {
-        self.streak.get_or_insert_with(|| Streak { since: now, ..Streak::default() });
+    /// The healthy clock: the machine's, without the time in which the crawl was suspended or stopped.
+    pub(crate) fn clock(&self, now: Micros) -> Micros {
+        let pending = self.since.map_or(0, |since| now.saturating_sub(since));
+        now.saturating_sub(self.stopped).saturating_sub(pending)
     }
 
-    /// Whether the channel has been seen to work, or its own check failed.
-    pub(crate) fn has_proof(&self) -> bool {
-        self.answered || self.by_canary
+    /// Whether requests wait for the trouble to end.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.connections.suspended().is_some()
     }
 
-    /// The failures since the last answer, as long as they go on for fewer windows than these.
-    fn young(&self, windows: u64, now: Micros) -> Option<&Streak> {
-        self.streak.as_ref().filter(|streak| now.saturating_sub(streak.since) < self.window * windows)
-    }
-
-    /// Whether there is time left to ask others.
-    pub(crate) fn may_wait(&self, now: Micros) -> bool {
-        self.young(2, now).is_some()
-    }
-
-    /// Whether somebody fails who was well, and it is not decided yet whose trouble that is.
-    pub(crate) fn is_undecided(&self, now: Micros) -> bool {
-        self.young(2, now).is_some_and(Streak::has_known)
-    }
-
-    /// Whether unrelated hosts fail, one of which was well, for so short a time that nobody should be given up for it.
+    /// Whether it may be decided soon that failures are the crawl's own trouble.
     pub(crate) fn is_unclear(&self, now: Micros) -> bool {
-        self.young(UNCLEAR, now).is_some_and(|streak| streak.witnesses.len() > 1 && streak.has_known())
+        self.names.is_unclear(now) || self.connections.is_unclear(now)
     }
 
-    /// Whether somebody fails who was well, for no longer than that.
+    /// Whether a host has begun to fail that was healthy.
     pub(crate) fn is_fresh(&self, now: Micros) -> bool {
-        self.young(UNCLEAR, now).is_some_and(Streak::has_known)
+        self.names.is_fresh(now) || self.connections.is_fresh(now)
     }
 
-    /// How long that may be.
-    pub(crate) fn unclear_span(&self) -> Micros {
-        self.window * UNCLEAR
+    /// The suspensions that last.
+    pub(crate) fn suspensions(&self) -> impl Iterator<Item = &Suspension> {
+        [&self.names, &self.connections].into_iter().filter_map(Path::suspended)
     }
 
-    /// Wants a probe round now.
-    pub(crate) fn ask_now(&mut self, now: Micros) {
-        self.suspect(now);
-        self.wanted = true;
-    }
-
-    /// Wants a probe round as soon as anything speaks for one, and not only after the pause since the last one.
-    pub(crate) fn ask_soon(&mut self, now: Micros) {
-        self.next_round = self.next_round.min(now);
-    }
-
-    /// Whether hosts of a probe round have not answered yet.
-    pub(crate) fn is_asking(&self) -> bool {
-        self.wanted || self.streak.as_ref().is_some_and(|streak| matches!(streak.round, Round::Out(_)))
-    }
-
-    /// Whether a domain or a network is among those that fail now.
-    pub(crate) fn is_failing(&self, domain: DomainId, network: u64) -> bool {
-        let is = |witness: &Witness| witness.domain == domain || witness.network == network;
-        self.streak.as_ref().is_some_and(|streak| streak.witnesses.iter().any(is))
-    }
-
-    /// Whether a probe round should begin now.
-    pub(crate) fn wants_round(&self, now: Micros) -> bool {
-        if let Some(suspended) = &self.suspended {
-            return suspended.probe_at <= now;
-        }
-        if self.wanted {
-            return true;
-        }
-        let worth = |streak: &Streak| {
-            streak.round == Round::None
-                && (streak.witnesses.len() >= WITNESSES
-                    || now.saturating_sub(streak.since) >= self.window / 4)
-        };
-        now >= self.next_round && self.streak.as_ref().is_some_and(worth)
-    }
-
-    /// When [`Path::wants_round`] or [`Path::suspend`] may change without an event.
+    /// When a probe or a decision is due.
     pub(crate) fn due_at(&self) -> Option<Micros> {
-        if let Some(suspended) = &self.suspended {
-            return Some(suspended.probe_at);
-        }
-        let streak = self.streak.as_ref()?;
-        match streak.round {
-            Round::None => Some(self.next_round.max(streak.since + self.window / 4)),
-            _ => Some(streak.since + self.window),
-        }
+        let times = [&self.names, &self.connections].into_iter().filter_map(Path::due_at);
+        times.filter(|due| *due > self.looked).min()
     }
 
-    /// A probe round has begun: so many were asked.
-    pub(crate) fn begin_round(&mut self, asked: usize, now: Micros) {
-        // Whose turn it is not yet is asked a little later.
-        self.wanted &= asked == 0;
-        if let Some(suspended) = &mut self.suspended {
-            suspended.probe_at = now.saturating_add(self.pause);
-            self.pause = (self.pause * 2).min(self.window * LONGEST_PAUSE);
-        }
-        if let Some(streak) = &mut self.streak {
-            streak.round = if asked == 0 { Round::Failed } else { Round::Out(asked) };
-        }
+    /// Whether a request was out while the process was stopped.
+    pub(crate) fn was_stopped(&self, page: &Outcome) -> bool {
+        page.response.started < self.gap.1 && page.response.finished > self.gap.0
     }
 
-    /// One of those asked did not answer.
-    pub(crate) fn end_probe(&mut self) {
-        if let Some(streak) = &mut self.streak
-            && let Round::Out(left) = streak.round
-        {
-            streak.round = if left <= 1 { Round::Failed } else { Round::Out(left - 1) };
-        }
-    }
-
-    /// What the resolver's own check said. Gives whether that ends a suspension that began with its failure.
-    pub(crate) fn canary(&mut self, failed: bool) -> bool {
-        if let Some(streak) = &mut self.streak {
-            streak.canary_failed = failed;
-        }
-        !failed && self.by_canary && self.suspended.is_some()
-    }
-
-    /// Suspends the channel if what is known by now says that the trouble is ours; gives since when. `known`: hosts that are
-    /// known to have been well, of as many domains; `domains`: domains in the crawl.
-    pub(crate) fn suspend(
-        &mut self,
-        channel: Channel,
-        known: usize,
-        domains: usize,
-        now: Micros,
-    ) -> Option<Micros> {
-        let streak = self.streak.as_ref().filter(|_| self.suspended.is_none())?;
-        let witnesses = streak.witnesses.len();
-        let well = streak.witnesses.iter().filter(|witness| witness.known).count();
-        let asked = streak.round == Round::Failed;
-        let lasted = now.saturating_sub(streak.since) >= self.window;
-        let is_ours = match channel {
-            Channel::Names if streak.canary_failed => asked,
-            _ if !lasted => false,
-            Channel::Names if !self.answered => witnesses >= STRANGE_NAMES,
-            Channel::Connections if !self.answered => witnesses >= STRANGERS,
-            _ => asked && well >= known.clamp(1, WITNESSES) && witnesses >= domains.clamp(2, WITNESSES),
+    /// Remembers a host that answered.
+    pub(crate) fn remember(&mut self, queue: QueueId, domain: DomainId, network: u64, origin: &str) {
+        let known = match self.healthy.iter().rposition(|known| known.domain == domain) {
+            Some(index) => self.healthy.remove(index),
+            None => {
+                if self.healthy.len() >= HEALTHY {
+                    self.forget_one(network);
+                }
+                None
+            }
         };
-        let (since, example) = (streak.since, streak.example.clone());
-        let cause = if channel == Channel::Names { Cause::Names } else { Cause::Connections };
-        let (domains, by_canary) = (witnesses, streak.canary_failed && well == 0);
-        is_ours.then(|| self.suspend_for(cause, since, (domains, example), now))?;
-        self.by_canary = by_canary;
-        Some(since)
+        // Called for each page: most come from a known origin.
+        let origin = match known {
+            Some(known) if *known.origin == *origin => known.origin,
+            _ => origin.into(),
+        };
+        self.healthy.push_back(HealthyHost { queue, domain, network, origin });
     }
 
-    /// How long failures have to go on before they are believed to be ours.
-    pub(crate) fn window(&self) -> Micros {
-        self.window
+    /// Forgets the host that answered longest ago: of the same network if there are many of it, so that all are not of one.
+    fn forget_one(&mut self, network: u64) {
+        let alike = || (0..self.healthy.len()).filter(|index| self.healthy[*index].network == network);
+        let index = if alike().count() >= HEALTHY / 4 { alike().next().unwrap_or(0) } else { 0 };
+        self.healthy.remove(index);
     }
 
-    /// Suspends the channel for a cause, since then.
-    pub(crate) fn suspend_for(
-        &mut self,
-        cause: Cause,
-        since: Micros,
-        (domains, example): (usize, String),
-        now: Micros,
-    ) {
-        self.by_canary = false;
-        self.pause = self.window / 2;
-        let probe_at = now.saturating_add(self.pause);
-        self.suspended = Some(Suspension { cause, since, probe_at, domains, example });
+    /// Whether names of hosts that were healthy can be asked for.
+    pub(crate) fn can_probe_names(&self, hosts: &Hosts) -> bool {
+        self.healthy.iter().any(|healthy| is_name(&hosts[healthy.queue].host))
+    }
+
+    /// A name that cannot exist, a different one each time: no cache has it.
+    pub(crate) fn next_canary(&mut self) -> Box<str> {
+        self.canaries += 1;
+        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.hasher.hash_one(self.canaries)).into();
+        self.canary = Some(canary.clone());
+        canary
+    }
+
+    /// Whether a name is the one of the check that is out; then it is out no longer.
+    pub(crate) fn end_canary(&mut self, name: &str) -> bool {
+        self.canary.take_if(|canary| **canary == *name).is_some()
+    }
+
+    /// The names of a probe round of the resolvers: one that cannot exist, and those of healthy hosts.
+    pub(crate) fn names_to_probe(&mut self, hosts: &Hosts) -> Vec<Box<str>> {
+        let is_suspended = self.names.suspended().is_some();
+        let mut names = vec![self.next_canary()];
+        self.asked.clear();
+        for host in self.healthy.iter().rev() {
+            let name = &hosts[host.queue].host;
+            let is_failing = self.names.is_failing(host.domain, name_network(host.domain));
+            if self.asked.len() < PROBES && (is_suspended || !is_failing) && is_name(name) {
+                self.asked.push(host.queue);
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// They are asked for.
+    pub(crate) fn begin_name_round(&mut self, now: Micros) {
+        self.names.begin_round(self.asked.len(), now);
+    }
+
+    /// A resolver failed to answer for a host's name. `known`: the name had an address.
+    pub(crate) fn name_failed(&mut self, id: QueueId, queue: &Queue, kind: FailureKind, now: Micros) {
+        let known = was_resolved(queue);
+        let text = || format!("{}: {}", queue.host, kind.as_str());
+        self.names.fail(queue.domain, name_network(queue.domain), known, text, now);
+        if let Some(index) = self.asked.iter().position(|asked| *asked == id) {
+            self.asked.swap_remove(index);
+            self.names.end_probe();
+        }
+    }
+
+    /// A resolver gave an address; returns the suspension that this ends.
+    pub(crate) fn name_answered(&mut self, now: Micros) -> Option<Suspension> {
+        self.address_at = self.clock(now);
+        self.names.answer(now)
+    }
+
+    /// Whether resolvers gave an address since then, on the healthy clock.
+    pub(crate) fn has_address_since(&self, since: Micros) -> bool {
+        self.address_at >= since
+    }
+
+    /// The healthy hosts, the one that answered last first.
+    pub(crate) fn healthy_hosts(&self) -> Vec<HealthyHost> {
+        self.healthy.iter().rev().cloned().collect()
+    }
+
+    /// How many healthy hosts are remembered, each of another registered domain.
+    pub(crate) fn healthy_count(&self) -> usize {
+        self.healthy.len()
+    }
+
+    /// So many healthy hosts were probed: the next round begins with others.
+    pub(crate) fn rotate(&mut self, probed: usize) {
+        self.healthy.rotate_right(probed.min(self.healthy.len()));
+    }
+
+    /// A probe round of hosts begins with these requests.
+    pub(crate) fn begin_round(&mut self, requests: &[Request], now: Micros) {
+        self.probes.extend(requests.iter().map(|request| request.lease));
+        self.connections.begin_round(requests.len(), now);
+    }
+
+    /// Whether hosts of a probe round have not responded yet; held responses do not count.
+    pub(crate) fn is_probing(&self, is_held: impl Fn(u64) -> bool) -> bool {
+        self.connections.is_asking() && !self.probes.iter().all(|lease| is_held(*lease))
+    }
+
+    /// Remembers a host that was healthy in an earlier process, if there is space.
+    pub(crate) fn remember_earlier(&mut self, id: QueueId, domain: DomainId, origin: &str) {
+        if self.healthy.len() < HEALTHY {
+            self.remember(id, domain, name_network(domain), origin);
+            (self.connections.answered, self.names.answered) = (true, true);
+        }
+    }
+
+    /// The loop calls.
+    pub(crate) fn look(&mut self, now: Micros) {
+        self.looked = now;
+    }
+
+    /// When the loop last called.
+    pub(crate) fn looked(&self) -> Micros {
+        self.looked
+    }
+
+    /// The process was stopped in this time: the healthy clock does not advance, or the suspension is not longer for it.
+    pub(crate) fn was_away(&mut self, from: Micros, to: Micros) {
+        let away = to.saturating_sub(from);
+        self.gap = (from, to);
+        match self.since {
+            None => self.stopped = self.stopped.saturating_add(away),
+            Some(_) => self.absent = self.absent.saturating_add(away),
+        }
+    }
+
+    /// Stops the healthy clock, since then.
+    pub(crate) fn stop_clock(&mut self, since: Micros) {
+        self.since.get_or_insert(since);
+    }
+
+    /// Resumes the healthy clock, unless a channel is still suspended.
+    pub(crate) fn resume_clock(&mut self, now: Micros) {
+        if self.suspensions().next().is_none()
+            && let Some(since) = self.since.take()
+        {
+            self.absent = 0;
+            self.stopped = self.stopped.saturating_add(now.saturating_sub(since));
+        }
+    }
+
+    /// Whether a channel is suspended for longer than this.
+    pub(crate) fn is_suspended_for(&self, longest: Micros) -> bool {
+        let is_over = |path: &Path| {
+            // If no host has ever answered, there is no proof that the trouble is the crawl's own.
+            let longest = if path.has_proof() { longest } else { longest / WITHOUT_PROOF };
+            let now = self.looked.saturating_sub(self.absent);
+            path.suspended().is_some_and(|it| now.saturating_sub(it.since) >= longest)
+        };
+        is_over(&self.names) || is_over(&self.connections)
+    }
+
+    /// Takes the messages to the user.
+    pub(crate) fn messages(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.messages)
+    }
+
+    /// Reports a message to the user, once.
+    pub(crate) fn report(&mut self, text: String) {
+        self.messages.push(text);
+    }
+
+    /// The probe round's request is out no longer.
+    pub(crate) fn end_probe(&mut self, lease: u64) {
+        if let Some(index) = self.probes.iter().position(|probe| *probe == lease) {
+            self.probes.swap_remove(index);
+            self.connections.end_probe();
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Whether a resolver denies a name: for a name that existed, it may lie or be broken.
+pub(crate) fn is_denial(kind: FailureKind) -> bool {
+    use FailureKind as K;
+    matches!(kind, K::NameNotFound | K::NameNoData | K::AddressRefused)
+}
 
-    const SECOND: Micros = 1_000_000;
+/// Whether a failure is the resolvers', and not the name's.
+pub(crate) fn is_of_resolver(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::NameTimeout | FailureKind::NameServerFailure)
+}
 
-    fn path() -> Path {
-        Path::new(&Settings::default())
+/// Whether a host is a name, and not an address.
+fn is_name(host: &str) -> bool {
+    host.ends_with(|last: char| last.is_ascii_alphabetic())
+}
+
+/// The part of an address that unrelated hosts do not share: /24, or /48 (RFC 6177).
+pub(crate) fn network_of(address: IpAddr) -> u64 {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => u64::from(u32::from(v4) >> 8),
+        IpAddr::V6(v6) => (u128::from(v6) >> 80) as u64 | 1 << 63,
     }
+}
 
-    fn fail(path: &mut Path, domain: u32, known: bool, at: u64) {
-        path.fail(domain, u64::from(domain), known, || "a.example: refused".to_owned(), at * SECOND);
-    }
+/// The same if no address is known: names of unrelated domains are unrelated.
+fn name_network(domain: DomainId) -> u64 {
+    u64::from(domain) | 1 << 62
+}
 
-    #[test]
-    fn hosts_that_answered_before_are_asked_before_the_crawl_suspends() {
-        let mut path = path();
-        path.answer(0);
-        (1..=3).for_each(|domain| fail(&mut path, domain, true, 20));
-        assert!(path.wants_round(20 * SECOND));
-        path.begin_round(2, 20 * SECOND);
-        assert_eq!(path.suspend(Channel::Connections, 5, 9, 31 * SECOND), None, "two may answer yet");
-        path.end_probe();
-        path.end_probe();
-        assert_eq!(path.suspend(Channel::Connections, 5, 9, 29 * SECOND), None, "it has not lasted");
-        assert_eq!(path.suspend(Channel::Connections, 5, 9, 31 * SECOND), Some(20 * SECOND));
-        let ended = path.answer(99 * SECOND).unwrap();
-        assert_eq!((ended.cause, ended.since, ended.domains), (Cause::Connections, 20 * SECOND, 3));
-        assert!(path.suspended().is_none());
-    }
-
-    #[test]
-    fn one_answer_ends_a_suspicion_and_makes_the_next_round_later() {
-        let mut path = path();
-        path.answer(0);
-        (1..=3).for_each(|domain| fail(&mut path, domain, true, 20));
-        path.begin_round(1, 20 * SECOND);
-        assert!(path.answer(21 * SECOND).is_none());
-        (1..=3).for_each(|domain| fail(&mut path, domain, true, 22));
-        assert!(!path.wants_round(30 * SECOND), "the round before was for nothing");
-        assert!(path.wants_round(41 * SECOND));
-        assert_eq!(path.suspend(Channel::Connections, 5, 9, 60 * SECOND), None, "nobody was asked");
-    }
-
-    #[test]
-    fn one_domain_or_one_network_is_one_witness() {
-        let mut path = path();
-        path.answer(0);
-        for number in 0..100 {
-            path.fail(7, number, true, String::new, 20 * SECOND);
-            path.fail(number as u32, 9, true, String::new, 20 * SECOND);
-        }
-        path.begin_round(0, 20 * SECOND);
-        assert_eq!(path.suspend(Channel::Connections, 5, 9, 60 * SECOND), None);
-    }
-
-    #[test]
-    fn strangers_take_more_witnesses_and_dead_names_a_resolver_that_fails() {
-        let mut connections = path();
-        (1..=4).for_each(|domain| fail(&mut connections, domain, false, 0));
-        connections.begin_round(0, 0);
-        assert_eq!(connections.suspend(Channel::Connections, 0, 9, 60 * SECOND), None);
-        fail(&mut connections, 5, false, 1);
-        assert_eq!(connections.suspend(Channel::Connections, 0, 9, 60 * SECOND), Some(0));
-        let mut names = path();
-        (1..=9).for_each(|domain| fail(&mut names, domain, false, 0));
-        names.begin_round(0, 0);
-        assert_eq!(names.suspend(Channel::Names, 0, 9, 60 * SECOND), None, "the resolver answers");
-        names.canary(true);
-        assert_eq!(names.suspend(Channel::Names, 0, 9, SECOND), Some(0));
-    }
-
-    #[test]
-    fn probes_of_a_suspended_channel_grow_apart() {
-        let mut path = path();
-        (1..=5).for_each(|domain| fail(&mut path, domain, false, 0));
-        path.begin_round(0, 0);
-        let mut now = 60 * SECOND;
-        path.suspend(Channel::Connections, 0, 9, now).unwrap();
-        let mut pauses = Vec::new();
-        for _ in 0..6 {
-            let probe_at = path.suspended().unwrap().probe_at;
-            pauses.push((probe_at - now) / SECOND);
-            now = probe_at;
-            assert!(path.wants_round(now));
-            path.begin_round(3, now);
-        }
-        assert_eq!(pauses, [5, 5, 10, 20, 40, 60]);
-    }
+/// Whether a host's name had an address.
+pub(crate) fn was_resolved(queue: &Queue) -> bool {
+    queue.lives_at.is_some() || queue.answered
 }

@@ -1,237 +1,128 @@
-//! From a link to a place in its host's queue: admission, dedup, memory.
+//! From a link to its host's queue: admission, dedup, memory.
 
 use std::io;
 
-use hashbrown::HashSet;
-use lycosa_records::{Outcome, RequestOptions, key_of};
-use lycosa_url::{Digest, Micros, UrlRef};
+use lycosa_records::Outcome;
+use lycosa_url::{Micros, UrlRef};
 
+use crate::hosts::is_full;
 use crate::state::State;
-use crate::waiting::{Candidate, Waiting, pack};
-use crate::{Answer, Frontier, Refusal, Resolve};
-
-/// Tails of queues that are written when memory is short: the long ones first, and the shortest never, since
-/// the system call would cost more than their memory.
-const SPILLED_TAILS: [usize; 3] = [4096, 1024, 128];
-
-/// The part of the memory of waiting URLs that suspected links may have: a quarter.
-const SUSPECTED: usize = 4;
-
-/// What became of an admitted URL whose entry is still in its queue: known after a restart only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ghost {
-    /// It is settled: the entry is passed over.
-    Settled,
-    /// It was tried so many times.
-    Tried(u32),
-}
+use crate::waiting::{Candidate, Waiting};
+use crate::{Answer, Frontier, Resolve};
 
 /// A link that the rules allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AllowedLink<'a> {
-    /// Where it leads.
-    url: UrlRef<'a>,
+    /// Its target.
+    pub(crate) url: UrlRef<'a>,
     /// Links from a seed.
-    depth: u32,
+    pub(crate) depth: u32,
     /// The number of its page among all pages of the crawl, from 1.
-    page: u64,
+    pub(crate) page: u64,
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Admits links that the rules have let pass; those that are new.
+    /// Enqueues the new ones among links that the rules allow.
     pub(crate) fn admit_links(&mut self, links: &[AllowedLink<'_>], now: Micros) -> io::Result<()> {
-        let mut keys = std::mem::take(&mut self.keys);
-        keys.clear();
-        keys.extend(links.iter().map(|link| self.seen.key(link.url)));
-        let answers = self.seen.add(&keys);
-        for ((link, answer), key) in links.iter().zip(answers).zip(&keys) {
-            match answer {
-                Answer::New => {
-                    self.wanted.begin_links(link.page);
-                    self.enqueue(&Candidate::link(link.url, link.depth), now);
-                }
-                Answer::Known => self.counts.refused.known += 1,
-                Answer::Suspected => self.suspects.push(key, &Candidate::link(link.url, link.depth), now),
-            }
+        let answers = self.dedup.add_links(links, now);
+        for (link, _) in links.iter().zip(answers).filter(|(_, answer)| *answer == Answer::New) {
+            self.names.begin_links(link.page);
+            self.push_new(&Candidate::link(link.url, link.depth), now);
         }
-        self.keys = keys;
-        self.wanted.end_links();
+        self.names.end_links();
         self.ask_names(0, now);
         self.relieve(now)
     }
 
     /// Admits one URL, if the rules allow it and it is new. One that another frontier owns goes to the outbox.
     pub(crate) fn admit(&mut self, candidate: &Candidate<'_>, now: Micros) -> io::Result<bool> {
-        if !self.allow(candidate.url, candidate.depth, false) || self.outbox.takes(candidate) {
+        if !self.admission.allow(candidate.url, candidate.depth, false) || self.outbox.takes(candidate) {
             return Ok(false);
         }
-        let key = self.key(candidate);
-        let answer = self.seen.add(&[key]).pop();
-        match answer {
-            Some(Answer::New) => self.enqueue(candidate, now),
-            Some(Answer::Suspected) => self.suspects.push(&key, candidate, now),
-            _ => self.counts.refused.known += 1,
+        let is_new = self.dedup.add(candidate, now) == Answer::New;
+        if is_new {
+            self.push_new(candidate, now);
         }
         self.relieve(now)?;
-        Ok(answer == Some(Answer::New))
+        Ok(is_new)
     }
 
-    /// Decides which suspected links are new, and admits those.
+    /// Decides which suspected links are new, and enqueues those.
     pub(crate) fn verify(&mut self, now: Micros) -> io::Result<()> {
-        // A canonical URL can be suspected without a link that waits for the answer.
-        if self.seen.suspected() == 0 {
+        if !self.dedup.has_suspected_keys() {
             return Ok(());
         }
-        let new: HashSet<Digest> = self.seen.verify()?.into_iter().collect();
-        let mut taken = self.suspects.take();
-        // Which page each was on is not known any more: they count as links of the last one.
-        self.wanted.begin_links(self.counts.pages);
-        loop {
-            let (known, waiting) = taken.next_new(|key| new.contains(key));
-            self.counts.refused.known += known;
-            let Some(waiting) = waiting else { break };
-            self.enqueue(&waiting.candidate(), now);
+        let mut verified = self.dedup.verify()?;
+        // The page of each is not stored: they count as links of the last page.
+        self.names.begin_links(self.pages);
+        while let Some(waiting) = self.dedup.next_new(&mut verified) {
+            self.push_new(&waiting.candidate(), now);
         }
-        self.wanted.end_links();
+        self.names.end_links();
         self.ask_names(0, now);
         Ok(())
     }
 
-    /// Decides suspected links when it is time: when they have waited long enough, or nothing else is there to do.
+    /// Decides suspected links when they have waited long enough, or when there is no other work.
     pub(crate) fn verify_if_due(&mut self, now: Micros) -> io::Result<()> {
         let nothing_else = || self.leases.is_empty() && self.schedule.due_at().is_none_or(|due| due > now);
-        if self.suspects.due_at().is_some_and(|due| due <= now || nothing_else()) {
+        if self.dedup.due_at().is_some_and(|due| due <= now || nothing_else()) {
             self.verify(now)?;
             self.relieve(now)?;
         }
         Ok(())
     }
 
-    /// Whether the rules allow a URL; counts the reason if not.
-    pub(crate) fn allow(&mut self, url: UrlRef<'_>, depth: u32, nofollow: bool) -> bool {
-        let refused = &mut self.counts.refused;
-        match self.admission.check(url, depth, nofollow) {
-            Ok(()) => return true,
-            Err(Refusal::Nofollow) => refused.nofollow += 1,
-            Err(Refusal::Depth) => refused.depth += 1,
-            Err(Refusal::Scope) => refused.scope += 1,
-            Err(Refusal::Port) => refused.port += 1,
-        }
-        false
-    }
-
-    /// Counts as known what a page says it is a copy of, where the job trusts that. What waits already is fetched.
+    /// Makes the canonical URL of a page known, if the job trusts it. A URL that waits already is fetched.
     pub(crate) fn learn_canonical(&mut self, page: &Outcome) {
         if let Some(url) = page.copy_of().filter(|_| self.settings.trust_canonical) {
-            let key = self.seen.key(url);
-            self.seen.add(&[key]);
+            self.dedup.add_known(url.into());
         }
     }
 
-    /// The links of a page that the rules allow: the page that was counted last. Those that another frontier owns go to the outbox.
+    /// Appends the links of the page that was counted last which the rules allow. Those that another frontier owns go to the outbox.
     pub(crate) fn allowed_links<'a>(&mut self, page: &'a Outcome, into: &mut Vec<AllowedLink<'a>>) {
         let depth = page.request().depth.saturating_add(1);
         for link in page.links.iter() {
-            if self.allow(link.url, depth, link.nofollow) {
+            if self.admission.allow(link.url, depth, link.nofollow) {
                 let url = link.url;
                 if !self.outbox.takes(&Candidate::link(url, depth)) {
-                    into.push(AllowedLink { url, depth, page: self.counts.pages });
+                    into.push(AllowedLink { url, depth, page: self.pages });
                 }
             }
         }
     }
 
-    /// The key by which dedup knows a candidate.
-    pub(crate) fn key(&self, candidate: &Candidate<'_>) -> Digest {
-        match candidate.options {
-            None => self.seen.key(candidate.url),
-            Some(options) => self.key_of(candidate.url, Some(options)),
-        }
-    }
-
-    /// The same of a URL and what its request has beyond a GET.
-    pub(crate) fn key_of(&self, url: UrlRef<'_>, options: Option<&RequestOptions>) -> Digest {
-        let digest = key_of(url, options);
-        if digest == *url.digest() { self.seen.key(url) } else { self.seen.key_of_digest(&digest) }
-    }
-
-    /// Puts a URL that is new at the end of its host's queue.
-    fn enqueue(&mut self, candidate: &Candidate<'_>, now: Micros) {
-        if candidate.depth > 0 && !self.has_room_for(candidate.url) {
+    /// Puts a new URL at the end of its host's queue.
+    fn push_new(&mut self, candidate: &Candidate<'_>, now: Micros) {
+        if candidate.depth > 0
+            && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.politeness.domains)
+        {
+            message.into_iter().for_each(|message| self.trouble.health.report(message));
             return;
         }
-        self.counts.tally.shift(State::Unknown, State::Waiting, 1);
+        self.tally.shift(State::Unknown, State::Waiting, 1);
         let id = self.queue_of(candidate.url.host());
-        let queue = &mut self.queues[id as usize];
-        self.held += queue.backlog.push(|into| pack(into, candidate, (0, 0)));
-        if !queue.placed {
-            self.place(id, now);
+        self.hosts.push(id, candidate);
+        if !self.hosts[id].is_scheduled {
+            self.enqueue(id, now);
         }
     }
 
-    /// Takes out what is next in a queue, due, and not settled yet.
+    /// Takes out the next URL of a queue that is due and not settled.
     pub(crate) fn next_waiting(&mut self, id: u32, now: Micros) -> io::Result<Option<Waiting>> {
-        let queue = &mut self.queues[id as usize];
-        while let Some(mut waiting) = queue.pop(&mut self.spill, &mut self.held, now)? {
-            if self.ghosts.is_empty() || waiting.owner.is_some() {
-                return Ok(Some(waiting));
-            }
-            match self.ghosts.remove(&waiting.key()) {
-                Some(Ghost::Settled) => {}
-                Some(Ghost::Tried(attempt)) => {
-                    waiting.attempt = attempt;
-                    return Ok(Some(waiting));
-                }
-                None => return Ok(Some(waiting)),
-            }
-        }
-        Ok(None)
+        self.hosts.next_waiting(id, &mut self.schedule.strategy, &mut self.dedup.tombstones, now)
     }
 
-    /// Keeps memory within its budgets: decides suspected links that hold too much, writes waiting URLs to the disk.
-    /// A full disk is no error here: what there is stays in memory, and the log, which the same disk holds, stops the
-    /// crawl.
+    /// Bounds memory: decides suspected links that take too much, writes waiting URLs to the disk. A full disk is no error here:
+    /// the URLs stay in memory, and the log, which is on the same disk, stops the crawl.
     pub(crate) fn relieve(&mut self, now: Micros) -> io::Result<()> {
-        if self.suspects.memory() > self.settings.queue_memory / SUSPECTED {
+        if self.dedup.is_over_memory() {
             self.verify(now)?;
         }
-        if let Some(error) = self.seen.take_error().filter(|error| !is_full(error)) {
+        if let Some(error) = self.dedup.take_error().filter(|error| !is_full(error)) {
             return Err(error);
         }
-        self.spill_tails()
+        self.hosts.relieve(self.dedup.memory())
     }
-
-    /// Writes waiting URLs to the disk when they hold more memory than they may.
-    fn spill_tails(&mut self) -> io::Result<()> {
-        if self.held + self.suspects.memory() <= self.relieve_at || !self.spill.is_possible() {
-            return Ok(());
-        }
-        let enough = self.settings.queue_memory / 4 * 3;
-        let mut result = Ok(());
-        'all: for least in SPILLED_TAILS {
-            for _ in 0..self.queues.len() {
-                self.hand = (self.hand + 1) % self.queues.len();
-                let backlog = &mut self.queues[self.hand].backlog;
-                backlog.forget_head(&mut self.spill, &mut self.held);
-                if backlog.spillable() >= least {
-                    result = backlog.spill(least, &mut self.spill, &mut self.held);
-                }
-                if self.held <= enough || result.is_err() {
-                    break 'all;
-                }
-            }
-        }
-        result = result.and_then(|()| self.spill.flush());
-        // What could not be spilled is short tails of many hosts: they are looked at again when they have grown.
-        self.relieve_at = self.settings.queue_memory.max(self.held + self.held / 8);
-        match result {
-            Err(error) if !is_full(&error) => Err(error),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Whether an error means that the disk has no room.
-pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -1,24 +1,46 @@
 //! Which URL next: admission, dedup, host queues, leases, robots.txt and politeness.
 //!
 //! A state machine without I/O: [`Frontier::add`] and [`Frontier::done`] feed it, [`Frontier::take`] asks
-//! it, and the time is an argument. Names come through [`Resolve`]. Where to read on: the states of a URL
-//! in `state.rs`, what is due next in `schedule.rs`, what is known of names in `names.rs`, how a request is granted in
-//! `grant.rs`, what becomes of an outcome in `outcome.rs`.
+//! it, and the time is an argument. Names come through [`Resolve`].
+//!
+//! [`Frontier`] wires parts, each of which owns its state and is tested alone:
+//!
+//! | part | file | owns |
+//! |---|---|---|
+//! | admission | `admission.rs` | scope, depth, nofollow, ports; counts of what it refuses |
+//! | dedup | `dedup.rs` | known URLs, suspected links, tombstones |
+//! | hosts | `hosts.rs`, `queue.rs` | host queues, the memory of waiting URLs and their files |
+//! | schedule | `schedule.rs`, `strategy.rs` | which due queue is next, and which URL of it |
+//! | names | `names.rs`, `ahead.rs` | names that are wanted, asked for, retried; idle time |
+//! | robots | `robots/` | rules, and the state of each origin |
+//! | politeness | `politeness/` | limits, paces, domains, caps, the block list |
+//! | leases | `leases.rs` | requests that are out |
+//! | trouble | `trouble.rs`, `health.rs`, `channel.rs`, `captive.rs` | evidence against hosts, suspension of the crawl |
+//! | cookies, outbox | `cookies.rs`, `outbox.rs` | cookies; links that other frontiers own |
+//!
+//! The path of a URL through them: `intake.rs` (admission), `grant.rs` (request), `outcome.rs` (outcome); its states are in
+//! `state.rs`.
 //!
 //! Guarantees: a URL is admitted once; a URL on lease is with one worker; two requests to a host, or to
 //! an address, start no closer than the interval after the start and the end of the earlier one, at a pace that follows
-//! how the site is (`politeness/`); nothing is fetched from an origin before its robots.txt allows it.
+//! the site's health (`politeness/`); nothing is fetched from an origin before its robots.txt allows it.
 
 mod admission;
 mod ahead;
 mod alike;
+mod answers;
 mod backlog;
 mod captive;
+mod channel;
 mod codec;
 mod cookies;
+mod dedup;
+mod failing;
 mod grant;
 mod health;
+mod hosts;
 mod intake;
+mod leases;
 mod mark;
 mod names;
 mod outbox;
@@ -41,67 +63,58 @@ mod shared;
 mod snapshot;
 mod spill;
 mod state;
+mod strategy;
 mod suspects;
 mod suspension;
+mod trouble;
 mod waiting;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
-use std::hash::BuildHasher;
 use std::io;
 use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use lycosa_records::{Outcome, Request};
-use lycosa_url::{CrawlUrl, Digest, Failure, Micros, Resolved, UrlRef};
+use lycosa_url::{CrawlUrl, Micros, Resolved};
 
 pub use admission::{Admission, Refusal, Scope};
 pub use ahead::{Ahead, IdleCauses};
-use ahead::{Idle, Wanted};
-use captive::Captive;
+pub use channel::{Cause, Suspension};
 use cookies::Jar;
-pub use health::{Cause, Suspension};
-use intake::Ghost;
+use dedup::Dedup;
+use hosts::Hosts;
+use leases::Leases;
+use names::{Name, Names};
 use outbox::Outbox;
 pub use outbox::Ownership;
-use patience::{Evidence, Patience};
-use politeness::Manners;
+use politeness::Politeness;
 pub use politeness::block_list::{BadLine, BlockList};
-use politeness::domains::Domains;
-use queue::{Name, Queue};
 use restore::Replay;
 pub use restore::Restore;
 pub use review::Failing;
+use robots::RobotsCache;
 pub use robots::Rules;
-use robots::RulesStore;
-use schedule::{AddressId, QueueId, Schedule};
+use schedule::{QueueId, Schedule};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use shared::Shared;
-use shared::{PageCount, Tickets};
+use shared::Sharing;
 pub use snapshot::SnapshotFiles;
-use spill::Spill;
 pub use state::{State, Tally};
-use suspects::Suspects;
-use suspension::Health;
-use waiting::{Candidate, Waiting};
+use trouble::Trouble;
+use waiting::Candidate;
 
-/// Of the memory of what waits, the part that rules of robots.txt files have beside it: an eighth.
-const RULES: usize = 8;
-
-/// Where names are resolved; asked without waiting.
+/// Resolves names without blocking.
 pub trait Resolve {
     /// Asks for names; each is answered once through [`Resolve::drain`].
     fn submit(&mut self, names: Vec<Box<str>>);
 
-    /// The same, past what is cached: an answer that is about to run out, or is doubted.
+    /// The same, past the cache: for an answer that is about to expire, or is doubted.
     fn refresh(&mut self, names: Vec<Box<str>>);
 
-    /// Gives the answers so far.
+    /// Appends the answers that have come.
     fn drain(&mut self, into: &mut Vec<Resolved>);
 }
 
-/// Why a link was not admitted; counted, not kept.
+/// Links that were not admitted, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refused {
     /// Already known: the common case.
@@ -112,9 +125,9 @@ pub struct Refused {
     pub depth: u64,
     /// Marked `nofollow`.
     pub nofollow: u64,
-    /// At a port that no page is fetched from.
+    /// Its port is blocked.
     pub port: u64,
-    /// On a new host, when its domain or the crawl had all the hosts that it may have.
+    /// On a new host, when its domain or the crawl had as many hosts as it may have.
     pub hosts: u64,
 }
 
@@ -127,199 +140,89 @@ pub struct Counts {
     pub known: u64,
     /// Hosts with a queue.
     pub hosts: u64,
-    /// Hosts whose name is being resolved, or is to be.
+    /// Hosts that wait for their name.
     pub unresolved: u64,
     /// Links for other frontiers that are not delivered yet.
     pub outbox: u64,
-    /// Microseconds that slots were free and no host was due but those whose name came later, summed over these hosts: what waiting
-    /// for names cost.
+    /// What waiting for names cost: microseconds for which slots were free while a host could have been asked but for its name,
+    /// summed over hosts.
     pub idle_for_names_us: u64,
     /// Pages recorded: responses that are no redirects.
     pub pages: u64,
     /// Links not admitted.
     pub refused: Refused,
-    /// Outcomes that came after their lease had run out.
+    /// Outcomes that came after their lease had expired.
     pub late: u64,
-    /// Microseconds that slots were free, by what they waited for.
+    /// Microseconds for which slots were free, by cause.
     pub idle: IdleCauses,
-    /// Microseconds until the next host is due; 0: now, or nothing waits for a turn.
+    /// Microseconds until the next host is due; 0: now, or no host is scheduled.
     pub next_turn_us: u64,
-}
-
-/// A request that is out, and what to do when it does not come back.
-struct Lease {
-    waiting: Waiting,
-    queue: QueueId,
-    address: AddressId,
-    granted: Micros,
-    /// Whether its host and address may be asked again already.
-    is_free: bool,
-    /// Its share of the clocks that others use as well.
-    tickets: Option<Tickets>,
 }
 
 /// The frontier of one crawl.
 pub struct Frontier<R> {
     settings: Settings,
-    resolver: R,
-    seen: Seen,
-    suspects: Suspects,
+    dedup: Dedup,
     cookies: Jar,
     admission: Admission,
-    queues: Vec<Queue>,
-    /// Queues by their hosts' names, which stand in the queues only.
-    by_host: HashTable<QueueId>,
-    hasher: DefaultHashBuilder,
+    hosts: Hosts,
     schedule: Schedule,
-    manners: Manners,
-    /// Who is not to be asked.
-    blocked: Arc<BlockList>,
-    /// Bytes of waiting URLs in memory, and how many are too many.
-    held: usize,
-    relieve_at: usize,
-    /// Whose tail is written next when memory is short.
-    hand: usize,
-    spill: Spill,
-    /// What robots.txt files say.
-    rules: RulesStore,
-    /// Entries of queues that are out of date, after a restart.
-    ghosts: HashMap<Digest, Ghost>,
-    /// Keys of the links that are being admitted; kept for its memory.
-    keys: Vec<Digest>,
-    /// Links that other frontiers own.
+    politeness: Politeness,
+    robots: RobotsCache,
     outbox: Outbox,
-    /// Names to ask for, and how many are asked for now.
-    wanted: Wanted,
-    asking: usize,
-    idle: Idle,
-    /// Names to ask for again, by time.
-    names_due: BinaryHeap<Reverse<(Micros, QueueId)>>,
-    /// Names that are known, by the time at which they are asked for anew.
-    names_ending: BinaryHeap<Reverse<(Micros, QueueId)>>,
-    /// Whether the crawl itself is well.
-    health: Health,
-    /// Whether everybody gives the same answer.
-    captive: Captive,
-    /// How long hosts have to fail.
-    patience: Patience,
-    /// Queues that something speaks against: their evidence, or that of their origins.
-    troubled: BTreeSet<QueueId>,
-    /// What speaks against addresses at which nobody has answered since: for all hosts that live there, since they share its pace.
-    failing_addresses: HashMap<AddressId, Evidence>,
-    /// The last that the log tells of an earlier process.
-    died_at: Micros,
-    /// Since when nothing but these is left, on the healthy clock, and when the next review is.
-    only_failing: Option<Micros>,
-    review_at: Micros,
-    /// Whether anything has changed since.
-    review_wanted: bool,
-    /// Queues that may have nothing, and that have more to settle.
-    failing: VecDeque<QueueId>,
-    leases: HashMap<u64, Lease>,
-    /// Requests of an earlier process whose outcome is not known yet, while the log is read: the queue, and when each was
-    /// granted.
-    unanswered: HashMap<u64, (QueueId, Micros)>,
-    /// Leases by the time they run out; all last equally long, so the order is that of granting.
-    expiring: VecDeque<(Micros, u64)>,
-    next_lease: u64,
-    /// What the number of a lease is greater than the one before: leases of shards have different numbers.
-    lease_step: u64,
-    /// Nothing starts before: after a restart, the clocks of addresses are unknown.
-    not_before: Micros,
-    leased_pages: u64,
-    /// What of the crawl's page budget this frontier uses.
-    page_count: PageCount,
-    /// The tickets of the request that is about to be leased.
-    claimed: Option<Tickets>,
-    /// Whether it was reported that another crawl has a longer interval.
-    is_slower_told: bool,
+    names: Names<R>,
+    trouble: Trouble,
+    leases: Leases,
+    sharing: Sharing,
+    /// Outcomes that were decided without a fetch, and are to be recorded.
     settled: Vec<Outcome>,
-    counts: Counts,
-    answers: Vec<Resolved>,
-    /// What the log tells is being done again: no queue goes anywhere.
-    restoring: bool,
-    /// How far, meanwhile.
+    /// URLs by state.
+    tally: Tally,
+    /// Pages recorded.
+    pages: u64,
+    /// How far the log has been replayed, while it is: no queue is scheduled and no name is asked for.
     replay: Option<Replay>,
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// An empty frontier. Fails when the directory of known URLs cannot be made.
+    /// An empty frontier. Fails if the directory of known URLs cannot be created.
     pub fn new(settings: Settings, resolver: R) -> io::Result<Self> {
         let seen = Seen::open(settings.seen())?;
         Ok(Self::with(settings, resolver, seen))
     }
 
-    /// A frontier with nothing but a set of known URLs.
+    /// An empty frontier with a set of known URLs.
     fn with(settings: Settings, resolver: R, seen: Seen) -> Self {
-        let manners = Manners::new(&settings);
-        let (first_lease, lease_step) = settings.ownership.as_ref().map_or((1, 1), Ownership::leases);
-        let domains = Domains::new(manners.domain);
         Frontier {
-            schedule: Schedule::new(manners.address, manners.address_domains, domains),
-            manners,
-            blocked: Arc::default(),
+            schedule: Schedule::default(),
+            politeness: Politeness::new(&settings),
             admission: Admission::new(settings.scope, settings.max_depth, settings.addresses.clone()),
             cookies: Jar::new(settings.cookie_memory),
-            held: 0,
-            relieve_at: settings.queue_memory,
-            hand: 0,
-            spill: Spill::new(settings.queue_directory.clone()),
-            rules: RulesStore::new(
-                settings.queue_memory / RULES,
-                settings.queue_directory.as_ref().map(|directory| directory.join("robots")),
-            ),
-            wanted: Wanted::new(settings.ahead),
-            asking: 0,
-            idle: Idle::default(),
-            resolver,
-            seen,
-            suspects: Suspects::default(),
-            queues: Vec::new(),
-            by_host: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
-            ghosts: HashMap::new(),
-            keys: Vec::new(),
+            hosts: Hosts::new(&settings),
+            robots: RobotsCache::new(&settings),
+            names: Names::new(&settings, resolver),
+            dedup: Dedup::new(&settings, seen),
             outbox: Outbox::new(settings.ownership.clone()),
-            names_due: BinaryHeap::new(),
-            names_ending: BinaryHeap::new(),
-            health: Health::new(&settings),
-            captive: Captive::default(),
-            patience: Patience::new(&settings),
-            troubled: BTreeSet::new(),
-            failing_addresses: HashMap::new(),
-            died_at: 0,
-            only_failing: None,
-            review_at: 0,
-            review_wanted: false,
-            failing: VecDeque::new(),
-            leases: HashMap::new(),
-            unanswered: HashMap::new(),
-            expiring: VecDeque::new(),
-            next_lease: first_lease,
-            lease_step,
-            not_before: 0,
-            leased_pages: 0,
-            page_count: PageCount::new(settings.shared.pages.clone()),
-            claimed: None,
-            is_slower_told: false,
+            trouble: Trouble::new(&settings),
+            leases: Leases::new(&settings),
+            sharing: Sharing::new(&settings),
             settled: Vec::new(),
-            counts: Counts::default(),
-            answers: Vec::new(),
-            restoring: false,
+            tally: Tally::default(),
+            pages: 0,
             replay: None,
             settings,
         }
     }
 
-    /// Accepts seeds; their hosts or domains belong to the crawl. Gives how many were new.
+    /// Accepts seeds; their hosts or domains belong to the crawl. Returns how many were new.
     pub fn add(&mut self, seeds: &[CrawlUrl], now: Micros) -> io::Result<usize> {
         let seeds: Vec<Request> = seeds.iter().cloned().map(Request::get).collect();
         self.add_requests(&seeds, now)
     }
 
     /// Accepts requests from outside: seeds, and links that another frontier has handed over. The host or domain of a seed belongs
-    /// to the crawl; of a job that several frontiers share each is given all seeds, and takes those that it owns. Gives how many
-    /// were new.
+    /// to the crawl. Each frontier of a job that several share gets all seeds and takes those that it owns. Returns how many were
+    /// new.
     pub fn add_requests(&mut self, requests: &[Request], now: Micros) -> io::Result<usize> {
         let mut added = 0;
         for request in requests {
@@ -333,18 +236,18 @@ impl<R: Resolve> Frontier<R> {
         Ok(added)
     }
 
-    /// Gives the links that other frontiers own, each with its owner. They are given again, also by the next process, until it is
-    /// said that they were [delivered](Frontier::outbox_delivered); while too many wait nothing is taken.
+    /// Returns the links that other frontiers own, each with its owner: again, also in the next process, until they are reported
+    /// as [delivered](Frontier::outbox_delivered). While too many wait, no request is granted.
     pub fn take_outbox(&mut self) -> Vec<(Box<str>, Request)> {
         self.outbox.take()
     }
 
-    /// What [`Frontier::take_outbox`] gave last has been recorded by its owners.
+    /// The links that [`Frontier::take_outbox`] returned last have been recorded by their owners.
     pub fn outbox_delivered(&mut self) {
         self.outbox.delivered();
     }
 
-    /// What was settled without a fetch since the last call: refusals, names that fail, and what is opened again.
+    /// Outcomes without a fetch since the last call: refusals, names that fail, URLs that are opened again.
     pub fn settled(&mut self) -> Vec<Outcome> {
         let mut settled = std::mem::take(&mut self.settled);
         settled
@@ -353,134 +256,102 @@ impl<R: Resolve> Frontier<R> {
         settled
     }
 
-    /// Whether the crawl has ended: nothing waits, nothing is out, nothing is left to record; or it is suspended for longer than
-    /// it may be, and nothing is left to record.
+    /// Whether the crawl has ended: no URL waits, no request is out and no outcome is to be recorded; or it is suspended for longer
+    /// than it may be, and no outcome is to be recorded.
     pub fn idle(&self) -> bool {
         if self.is_suspended_for_too_long() {
             return self.settled.is_empty();
         }
-        let waiting = self.counts.tally.count(State::Waiting);
-        let nothing_waits = waiting == 0 && self.suspects.is_empty();
+        let waiting = self.tally.count(State::Waiting);
+        let nothing_waits = waiting == 0 && !self.dedup.has_suspects();
         self.leases.is_empty() && self.settled.is_empty() && (nothing_waits || self.page_budget() == 0)
     }
 
-    /// When [`Frontier::take`] has something to give or do, at the earliest; nothing while only outcomes
-    /// or answers can change that.
+    /// When [`Frontier::take`] has something to do, at the earliest; `None` while only outcomes or answers can change that.
     pub fn due_at(&self) -> Option<Micros> {
-        let name = self
-            .names_due
-            .peek()
-            .map(|Reverse((due, _))| *due)
-            .filter(|_| self.health.names.suspended().is_none());
-        let lease = self.expiring.front().map(|(due, _)| *due);
-        let may_start = self.page_budget() > 0 && !self.health.is_suspended() && !self.captive.is_full();
+        let name = self.names.retry_at().filter(|_| self.trouble.health.names.suspended().is_none());
+        let lease = self.leases.due_at();
+        let may_start =
+            self.page_budget() > 0 && !self.trouble.health.is_suspended() && !self.trouble.captive.is_full();
         let start = self.schedule.due_at().filter(|_| may_start);
-        let start = start.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
-        let failing = (!self.failing.is_empty()).then_some(0);
-        let wanted = self.wanted.due_at().filter(|_| self.asking == 0);
-        let wanted = wanted.map(|due| due.max(self.not_before).max(self.manners.ready_at()));
-        let review = (self.review_wanted && !self.health.is_suspended()).then_some(self.review_at);
+        let start = start.map(|due| due.max(self.politeness.ready_at()));
+        let failing = self.trouble.next_failing().map(|_| 0);
+        let wanted = self.names.wanted_at().map(|due| due.max(self.politeness.ready_at()));
+        let review = self.trouble.review_due_at();
         let times =
-            [start, name, wanted, lease, failing, self.suspects.due_at(), self.health.due_at(), review];
+            [start, name, wanted, lease, failing, self.dedup.due_at(), self.trouble.health.due_at(), review];
         times.into_iter().flatten().min()
     }
 
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
-        // What is refused for its host is known, so that it is looked at once, and not admitted.
-        let known = self.seen.len().saturating_sub(self.counts.refused.hosts);
-        let next_turn_us = self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.health.looked));
-        let idle = self.idle.causes;
+        // A link that was refused for its host is known, so that it is refused once.
+        let known = self.dedup.len().saturating_sub(self.hosts.refused());
+        let next_turn_us =
+            self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.trouble.health.looked()));
         let outbox = self.outbox.len() as u64;
-        Counts { known, hosts: self.queues.len() as u64, next_turn_us, idle, outbox, ..self.counts }
+        let refused = |refusal| self.admission.refused(refusal);
+        let refused = Refused {
+            known: self.dedup.known(),
+            scope: refused(Refusal::Scope),
+            depth: refused(Refusal::Depth),
+            nofollow: refused(Refusal::Nofollow),
+            port: refused(Refusal::Port),
+            hosts: self.hosts.refused(),
+        };
+        let late = self.leases.late();
+        Counts {
+            tally: self.tally,
+            known,
+            hosts: self.hosts.len() as u64,
+            unresolved: self.names.unresolved(),
+            outbox,
+            idle_for_names_us: self.names.waited_us(),
+            pages: self.pages,
+            refused,
+            late,
+            idle: self.names.idle_causes(),
+            next_turn_us,
+        }
     }
 
-    /// Spreads a number, differently in each process.
-    fn hash_of(&self, number: u64) -> u64 {
-        self.hasher.hash_one(number)
-    }
-
-    /// The queue of a host.
+    /// The queue of a host; an empty one if it had none.
     fn queue_of(&mut self, host: &str) -> QueueId {
-        let hash = self.hasher.hash_one(host);
-        if let Some(&id) = self.by_host.find(hash, |id| &*self.queues[*id as usize].host == host) {
-            return id;
-        }
-        self.take_in(Queue::new(host))
+        self.hosts.find_or_insert(host, &mut self.politeness.domains)
     }
 
-    /// Whether a host has a queue, or may have one; counts and tells it if not.
-    fn has_room_for(&mut self, url: UrlRef<'_>) -> bool {
-        if self.known_queue(url.host()).is_some() {
-            return true;
-        }
-        let is_full = self.queues.len() >= self.settings.max_hosts;
-        if !is_full && self.schedule.domains.hosts_of(url.host()) < self.settings.domain_hosts {
-            return true;
-        }
-        self.counts.refused.hosts += 1;
-        if self.counts.refused.hosts == 1 {
-            let (limit, setting) = match is_full {
-                true => (self.settings.max_hosts, "frontier.max_hosts"),
-                false => (self.settings.domain_hosts as usize, "politeness.domain_hosts"),
-            };
-            let text =
-                format!("links to new hosts are left out: {setting} is {limit}; the first: {}", url.as_str());
-            self.health.tell(text);
-        }
-        false
-    }
-
-    /// Gives a queue its number.
-    fn take_in(&mut self, mut queue: Queue) -> QueueId {
-        queue.domain = self.schedule.domains.of(&queue.host);
-        self.schedule.domains.count_host(queue.domain);
-        let id = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
-        let hash = self.hasher.hash_one(&*queue.host);
-        self.queues.push(queue);
-        let (queues, hasher) = (&self.queues, &self.hasher);
-        self.by_host.insert_unique(hash, id, |id| hasher.hash_one(&*queues[*id as usize].host));
-        id
-    }
-
-    /// The queue of a host, if it has one.
-    fn known_queue(&self, host: &str) -> Option<QueueId> {
-        let hash = self.hasher.hash_one(host);
-        self.by_host.find(hash, |id| &*self.queues[*id as usize].host == host).copied()
-    }
-
-    /// Brings a queue that has work to where it waits next: its name, or its turn.
-    fn place(&mut self, id: QueueId, now: Micros) {
-        let limits = self.host_limits(id);
-        let well = self.health.clock(now);
-        let queue = &mut self.queues[id as usize];
-        if self.restoring || queue.placed || queue.failing || queue.is_empty() || queue.waits_for_robots() {
+    /// Has a queue with URLs wait for what is next: its name, or its turn in the schedule.
+    fn enqueue(&mut self, id: QueueId, now: Micros) {
+        let healthy_at = self.trouble.health.clock(now);
+        let queue = &mut self.hosts[id];
+        if self.replay.is_some()
+            || queue.is_scheduled
+            || queue.failing
+            || queue.is_empty()
+            || queue.waits_for_robots()
+        {
             return;
         }
         match queue.trouble.as_ref().and_then(|evidence| evidence.given_up) {
-            Some(until) if until > well => return self.fail_later(id),
+            Some(until) if until > healthy_at => return self.trouble.fail_later(&mut self.hosts, id),
             Some(_) => queue.trouble = None,
             None => {}
         }
         match &queue.name {
             Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
-                if queue.pace.has_room(&limits) {
-                    queue.placed = true;
+                if self.politeness.has_capacity(queue) {
+                    queue.is_scheduled = true;
                     let due = queue.pace.ready_at().max(queue.due_at());
-                    self.schedule.place(*clock, due, id, queue.domain);
+                    self.schedule.enqueue(&self.politeness.addresses, *clock, due, (id, queue.domain));
                 }
-                self.refresh_if_due(id, now);
+                self.names.refresh_if_due(&mut self.hosts, id, now);
             }
-            Name::Failed { expires, .. } if *expires > now => self.fail_later(id),
-            // Who is not to be asked for anything is not asked for by name either.
-            _ if self.blocked.blocks_host(&queue.host) => self.fail_later(id),
+            Name::Failed { expires, .. } if *expires > now => self.trouble.fail_later(&mut self.hosts, id),
+            // Do not resolve blocked hosts.
+            _ if self.politeness.blocks_host(&queue.host) => self.trouble.fail_later(&mut self.hosts, id),
             _ => {
-                let is_asked = queue.name.is_being_refreshed();
-                queue.name = Name::Asked { idled: self.idle.total };
-                self.counts.unresolved += 1;
-                if !is_asked {
-                    self.wanted.push(id, queue.pace.ready_at());
+                if self.names.want(id, queue) {
                     self.ask_names(0, now);
                 }
             }
@@ -489,39 +360,30 @@ impl<R: Resolve> Frontier<R> {
 
     /// Pages that may still be leased before `max_pages` is reached.
     fn page_budget(&self) -> u64 {
-        let used = self.page_count.total(self.used_pages());
+        let used = self.sharing.pages.total(self.used_pages());
         self.settings.max_pages.map_or(u64::MAX, |max| max.saturating_sub(used))
     }
 
-    /// Pages that this frontier has fetched or leased.
+    /// Pages that this frontier has recorded or leased.
     fn used_pages(&self) -> u64 {
-        self.counts.pages + self.leased_pages
+        self.pages + self.leases.pages()
     }
 
-    /// Whether a page may be leased now; of a budget that is shared one is taken, until [`Frontier::settle_pages`].
+    /// Whether a page may be leased now; of a shared budget one is reserved until [`Frontier::settle_pages`].
     fn reserve_page(&mut self) -> bool {
         let max = self.settings.max_pages.unwrap_or(u64::MAX);
-        self.page_budget() > 0 && self.page_count.reserve(max)
+        self.page_budget() > 0 && self.sharing.pages.reserve(max)
     }
 
-    /// Tells the other shards what this one uses of the page budget.
+    /// Reports to the other shards how much of the page budget this one uses.
     fn settle_pages(&mut self) {
-        self.page_count.settle(self.used_pages());
-    }
-
-    /// Settles a URL without a fetch.
-    fn settle(&mut self, waiting: Waiting, failure: Failure, now: Micros) {
-        self.counts.tally.shift(State::Waiting, State::settled(&failure), 1);
-        let Waiting { url, depth, attempt, chain, options, .. } = waiting;
-        let mut page = Outcome::settled(url, depth, chain, now, failure).with_options(options);
-        page.response.request.attempt = attempt;
-        self.settled.push(page);
+        self.sharing.pages.settle(self.used_pages());
     }
 }
 
 impl<R> std::fmt::Debug for Frontier<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Frontier").field("counts", &self.counts).finish_non_exhaustive()
+        f.debug_struct("Frontier").field("tally", &self.tally).finish_non_exhaustive()
     }
 }
 

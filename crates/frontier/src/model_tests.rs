@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use lycosa_records::{Links, Outcome, Purpose, Received, Request, Response, Times};
-use lycosa_url::{FailureKind, NameClass};
+use lycosa_url::{Failure, FailureKind, NameClass};
 use proptest::prelude::*;
 
 use super::*;
@@ -321,7 +321,7 @@ impl World {
 
     /// The frontier and the model agree, once it is known which links are new.
     fn check(&self) {
-        if !self.frontier.suspects.is_empty() {
+        if self.frontier.dedup.has_suspects() {
             return;
         }
         let counts = self.frontier.counts();
@@ -346,10 +346,10 @@ impl World {
                     "every admitted URL is settled"
                 );
                 // What is left in queues is entries of URLs that were settled before a crash.
-                for id in 0..self.frontier.queues.len() {
+                for id in 0..self.frontier.hosts.len() {
                     assert_eq!(self.frontier.next_waiting(id as u32, Micros::MAX).unwrap(), None);
                 }
-                assert_eq!(self.frontier.held, 0, "all memory of queues is accounted for");
+                assert_eq!(self.frontier.hosts.memory(), 0, "all memory of queues is accounted for");
                 return;
             }
             self.take(10);

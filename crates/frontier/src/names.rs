@@ -1,158 +1,151 @@
-//! The names of hosts: answers, the addresses they may be spoken to at, queues that may have nothing.
+//! The names of hosts: which are wanted, asked for, retried, about to expire.
+//!
+//! Guarantees:
+//! 1. A name that is wanted is asked for in the order of [`Wanted`], and one whose pause is over again.
+//! 2. Something that waits keeps its name fresh: it is asked for again before it expires.
+//! 3. `asking` counts the questions without an answer, `unresolved` the hosts that wait for their name.
 
 use std::cmp::Reverse;
-use std::io;
+use std::collections::BinaryHeap;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
-use crate::grant::SETTLED_AT_ONCE;
-use crate::patience::Evidence;
-use crate::politeness::domains::Room;
-use crate::probe::is_denial;
-use crate::queue::{Name, Robots};
-use crate::schedule::QueueId;
-use crate::waiting::Waiting;
-use crate::{Frontier, Resolve};
+use crate::ahead::{Cause, Idle, IdleCauses, Wanted};
+use crate::hosts::Hosts;
+use crate::queue::Queue;
+use crate::schedule::{AddressId, QueueId};
+use crate::{Resolve, Settings};
 
-/// Of a name's time, the part before its end in which it is asked for anew while something waits for it: as resolvers that
-/// refresh ahead do (Unbound's `prefetch`, a tenth).
-const AHEAD: u64 = 10;
+/// Prefetch in the last tenth of the TTL, while something waits for the name (Unbound's `prefetch`).
+const PREFETCH: u64 = 10;
 
-/// A name whose addresses do not answer, or have another site's certificate, is asked for anew at most so often: in the job's time.
+/// The pause between two questions for a name whose addresses do not answer, or have another site's certificate: in the job's time.
 const DOUBT: Duration = Duration::from_secs(60);
 
-impl<R: Resolve> Frontier<R> {
-    /// Takes in answers for names.
-    pub(crate) fn receive_names(&mut self, now: Micros) {
+/// The state of a host's name.
+#[derive(Clone, Debug)]
+pub(crate) enum Name {
+    /// Unknown: never asked for, or expired.
+    Unknown,
+    /// Wanted, or asked for; the queue waits. `idled`: how long slots had been idle until then.
+    Asked { idled: Micros },
+    /// Resolved and vetted.
+    Known {
+        addresses: Vec<IpAddr>,
+        clock: AddressId,
+        expires: Micros,
+        elapsed_us: u32,
+        class: NameClass,
+        /// When it is prefetched; never, once that has been done.
+        refresh_at: Micros,
+        /// Whether a prefetch is in flight.
+        refreshing: bool,
+        /// When it was last answered past the cache; 0: never.
+        fresh_at: Micros,
+    },
+    /// It does not resolve, or only to refused addresses.
+    Failed { failure: Failure, expires: Micros },
+}
+
+impl Name {
+    /// Whether a prefetch is in flight.
+    pub(crate) fn is_being_refreshed(&self) -> bool {
+        matches!(self, Name::Known { refreshing: true, .. })
+    }
+}
+
+/// An answer that a host's name has.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) addresses: Vec<IpAddr>,
+    /// The number of the first address.
+    pub(crate) clock: AddressId,
+    pub(crate) class: NameClass,
+    pub(crate) expires: Micros,
+    /// How long a request waited for it.
+    pub(crate) elapsed_us: u32,
+    /// When it was answered past the cache; 0: never.
+    pub(crate) fresh_at: Micros,
+}
+
+/// All names that are asked for, or will be.
+#[derive(Debug)]
+pub(crate) struct Names<R> {
+    resolver: R,
+    wanted: Wanted,
+    /// Questions without an answer.
+    asking: usize,
+    /// Names to ask for again after a pause, by time.
+    retries: BinaryHeap<Reverse<(Micros, QueueId)>>,
+    /// Names that are known, by the time of their prefetch.
+    expiring: BinaryHeap<Reverse<(Micros, QueueId)>>,
+    /// Stored for its memory.
+    answers: Vec<Resolved>,
+    idle: Idle,
+    /// Hosts that wait for their name.
+    unresolved: u64,
+    /// Microseconds for which slots were idle while a host waited for its name and could have been asked, summed over hosts.
+    waited_us: u64,
+    doubt: Micros,
+}
+
+impl<R: Resolve> Names<R> {
+    /// No names.
+    pub(crate) fn new(settings: &Settings, resolver: R) -> Self {
+        Names {
+            resolver,
+            wanted: Wanted::new(settings.ahead),
+            asking: 0,
+            retries: BinaryHeap::new(),
+            expiring: BinaryHeap::new(),
+            answers: Vec::new(),
+            idle: Idle::default(),
+            unresolved: 0,
+            waited_us: 0,
+            doubt: settings.scaled(DOUBT),
+        }
+    }
+
+    /// The answers that have come. [`Names::recycle`] takes the vector back.
+    pub(crate) fn receive(&mut self) -> Vec<Resolved> {
         let mut answers = std::mem::take(&mut self.answers);
         self.resolver.drain(&mut answers);
         self.asking = self.asking.saturating_sub(answers.len());
-        for answer in answers.drain(..) {
-            let id = self.known_queue(&answer.name);
-            if self.weigh_name(&answer, id, now) {
-                continue;
-            }
-            let Some(id) = id else { continue };
-            match self.queues[id as usize].name {
-                Name::Asked { idled } => self.name_answered(id, answer, idled, now),
-                Name::Known { .. } => self.name_refreshed(id, answer, now),
-                Name::Unknown | Name::Failed { .. } => {}
-            }
-        }
+        answers
+    }
+
+    /// Takes back the memory of answers.
+    pub(crate) fn recycle(&mut self, answers: Vec<Resolved>) {
         self.answers = answers;
     }
 
-    /// Takes in the answer for a queue's name. `idled`: how long slots had been idle when it was wanted.
-    fn name_answered(&mut self, id: QueueId, answer: Resolved, idled: Micros, now: Micros) {
-        let addresses = answer.result.and_then(|addresses| self.vet(addresses));
-        let queue = &mut self.queues[id as usize];
-        match addresses {
-            Ok((addresses, first)) => {
-                queue.trouble.take_if(|evidence| evidence.is_of_name());
-                self.counts.unresolved -= 1;
-                let due = now.saturating_sub(queue.pace.ready_at());
-                self.counts.idle_for_names_us += (self.idle.total - idled).min(due);
-                let times = (answer.expires, answer.elapsed_us, 0);
-                self.learn_name(id, addresses, first, answer.class, times, now);
-                self.place(id, now);
-            }
-            Err(failure) => self.name_failed(id, failure, answer.expires, now),
+    /// A host waits for its name. It is asked for unless an answer is on its way; returns whether it is wanted now.
+    pub(crate) fn want(&mut self, id: QueueId, queue: &mut Queue) -> bool {
+        let is_asked = queue.name.is_being_refreshed();
+        queue.name = Name::Asked { idled: self.idle.total };
+        self.unresolved += 1;
+        if !is_asked {
+            self.wanted.push(id, queue.pace.ready_at());
         }
+        !is_asked
     }
 
-    /// Takes in a failure of a queue's name: it is asked again, or all that waits fails.
-    fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
-        let (transient, well) = (failure.kind.is_transient(), self.health.clock(now));
-        if (transient || failure.kind.is_doubtful()) && self.health.names.suspended().is_some() {
-            self.names_due.push(Reverse((now.saturating_add(self.patience.url_pause(0)), id)));
-            return;
-        }
-        let before = self.queues[id as usize].trouble.take();
-        let before = before.filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
-        // Whether the resolvers are well is decided first.
-        let is_early = self.health.names.is_undecided(now)
-            || (is_denial(failure.kind) && !self.is_proven(before.as_ref().map_or(well, |it| it.since), now));
-        let second_look = self
-            .patience
-            .second_look()
-            .filter(|_| failure.kind.is_doubtful() && (before.is_none() || is_early));
-        let evidence = match second_look {
-            Some(pause) => Some(Evidence::doubt(before, failure.clone(), pause, well, now)),
-            None if transient => Some(Evidence::fail(before, failure.clone(), &self.patience, well, now)),
-            None => None,
-        };
-        match evidence.filter(|evidence| second_look.is_some() || !self.is_enough(evidence, now)) {
-            Some(evidence) => {
-                self.names_due.push(Reverse((evidence.retry_at, id)));
-                self.queues[id as usize].trouble = Some(Box::new(evidence));
-                self.troubled.insert(id);
-                self.review_wanted = true;
-            }
-            None => self.give_up_name(id, failure, expires.max(now.saturating_add(1))),
-        }
+    /// A host that waited has its name. `idled`: how long slots had been idle when it was wanted.
+    pub(crate) fn answered(&mut self, queue: &Queue, idled: Micros, now: Micros) {
+        self.unresolved -= 1;
+        let due = now.saturating_sub(queue.pace.ready_at());
+        self.waited_us += (self.idle.total - idled).min(due);
     }
 
-    /// Whether resolvers gave an address since then, on the healthy clock: they do not deny all names. Nobody waits for that where no
-    /// name is known to have one, and longer than the patience.
-    fn is_proven(&mut self, since: Micros, now: Micros) -> bool {
-        let is_over = self.health.clock(now).saturating_sub(since) >= self.patience.span;
-        let is_proven = self.health.address_at >= since || is_over || !self.can_probe_names();
-        if !is_proven {
-            if self.health.clock(now) > since {
-                // Also where no server was asked, as for names that are not in the DNS.
-                self.health.names.suspect(now);
-            }
-            self.health.names.ask_soon(now);
-        }
-        is_proven
-    }
-
-    /// A name that does not resolve, until then: all that waits in its queue fails.
-    pub(crate) fn give_up_name(&mut self, id: QueueId, failure: Failure, expires: Micros) {
-        self.counts.unresolved -= 1;
-        self.review_wanted |= !self.troubled.is_empty();
-        self.queues[id as usize].name = Name::Failed { failure, expires };
-        self.fail_later(id);
-    }
-
-    /// Takes in the answer for a name that is known still; one that tells nothing new leaves it as it is.
-    fn name_refreshed(&mut self, id: QueueId, answer: Resolved, now: Micros) {
-        match answer.result.and_then(|addresses| self.vet(addresses)) {
-            // Nobody waited for it.
-            Ok((addresses, first)) => {
-                self.learn_name(id, addresses, first, answer.class, (answer.expires, 0, now), now);
-            }
-            Err(_) => {
-                if let Name::Known { refreshing, .. } = &mut self.queues[id as usize].name {
-                    *refreshing = false;
-                }
-            }
-        }
-    }
-
-    /// Notes the addresses of a queue's name. `times`: when they expire, what somebody waited for them, and when they were
-    /// asked for past what was cached.
-    fn learn_name(
-        &mut self,
-        id: QueueId,
-        addresses: Vec<IpAddr>,
-        first: IpAddr,
-        class: NameClass,
-        (expires, elapsed_us, fresh_at): (Micros, u32, Micros),
-        now: Micros,
-    ) {
-        let queue = &mut self.queues[id as usize];
-        let clock = self.schedule.address(first);
-        if let Some(before) = queue.lives_at.replace(clock).filter(|before| *before != clock) {
-            self.schedule.move_out(before, queue.domain, now);
-        }
-        self.schedule.settle_in(clock, queue.domain);
+    /// Stores an answer of a host's name.
+    pub(crate) fn learn(&mut self, id: QueueId, queue: &mut Queue, answered: Answered, now: Micros) {
+        let Answered { addresses, clock, class, expires, elapsed_us, fresh_at } = answered;
         // An answer is good for at least the request that waits for it.
         let expires = expires.max(now.saturating_add(1));
-        let refresh_at = expires - (expires - now) / AHEAD;
-        self.names_ending.push(Reverse((refresh_at, id)));
+        let refresh_at = expires - (expires - now) / PREFETCH;
+        self.expiring.push(Reverse((refresh_at, id)));
         queue.name = Name::Known {
             addresses,
             clock,
@@ -165,28 +158,36 @@ impl<R: Resolve> Frontier<R> {
         };
     }
 
-    /// Asks for a queue's name anew when it is about to run out and something waits for it.
-    pub(crate) fn refresh_if_due(&mut self, id: QueueId, now: Micros) {
-        let queue = &mut self.queues[id as usize];
+    /// A name that a host waited for fails until then.
+    pub(crate) fn fail(&mut self, queue: &mut Queue, failure: Failure, expires: Micros) {
+        self.unresolved -= 1;
+        queue.name = Name::Failed { failure, expires };
+    }
+
+    /// Asks for a name again at this time, if the host still waits for it.
+    pub(crate) fn retry(&mut self, id: QueueId, at: Micros) {
+        self.retries.push(Reverse((at, id)));
+    }
+
+    /// Asks for a host's name again when it is about to expire and something waits for it.
+    pub(crate) fn refresh_if_due(&mut self, hosts: &mut Hosts, id: QueueId, now: Micros) {
+        let queue = &mut hosts[id];
         let waits = !queue.is_empty();
         if let Name::Known { refresh_at, refreshing, .. } = &mut queue.name
             && *refresh_at <= now
             && waits
         {
             (*refresh_at, *refreshing) = (Micros::MAX, true);
-            self.ask(id, true);
+            self.ask(hosts, id, true);
         }
     }
 
-    /// Asks for wanted names as far as there is room. `idle`: slots for which no host is due.
-    pub(crate) fn ask_names(&mut self, idle: usize, now: Micros) {
-        if self.health.names.suspended().is_some() {
-            return;
-        }
+    /// Asks for wanted names as far as there is capacity. `resolved`: queues in the schedule; `idle`: slots for which no host is due.
+    pub(crate) fn ask_wanted(&mut self, hosts: &mut Hosts, resolved: usize, idle: usize, now: Micros) {
         let (mut names, mut doubted) = (Vec::new(), Vec::new());
-        while let Some(id) = self.wanted.pop(self.asking, self.schedule.waiting(), idle, now) {
+        while let Some(id) = self.wanted.pop(self.asking, resolved, idle, now) {
             self.asking += 1;
-            let queue = &mut self.queues[id as usize];
+            let queue = &mut hosts[id];
             let list = if std::mem::take(&mut queue.doubted) { &mut doubted } else { &mut names };
             list.push(queue.host.clone());
         }
@@ -198,132 +199,107 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Asks for a queue's name.
-    fn ask(&mut self, id: QueueId, fresh: bool) {
-        let names = vec![self.queues[id as usize].host.clone()];
+    /// Asks for a host's name.
+    fn ask(&mut self, hosts: &Hosts, id: QueueId, fresh: bool) {
+        let names = vec![hosts[id].host.clone()];
         self.asking += 1;
         if fresh { self.resolver.refresh(names) } else { self.resolver.submit(names) }
     }
 
-    /// A request found nobody at the name's addresses, or somebody else: the name may have moved.
-    pub(crate) fn doubt_name(&mut self, id: QueueId, failure: FailureKind, now: Micros) {
+    /// Asks for names past the cache, whoever waits for them.
+    pub(crate) fn ask_fresh(&mut self, names: Vec<Box<str>>) {
+        self.asking += names.len();
+        self.resolver.refresh(names);
+    }
+
+    /// A request failed at the name's addresses: the name may have moved.
+    pub(crate) fn doubt(&mut self, hosts: &mut Hosts, id: QueueId, failure: FailureKind, now: Micros) {
         use FailureKind::{ConnectFailed, ConnectRefused, ConnectTimeout, TlsCertificate};
-        let pause = self.settings.scaled(DOUBT);
-        let queue = &mut self.queues[id as usize];
-        if let Name::Known { refresh_at, refreshing, fresh_at, .. } = &mut queue.name
+        if let Name::Known { refresh_at, refreshing, fresh_at, .. } = &mut hosts[id].name
             && matches!(failure, ConnectRefused | ConnectTimeout | ConnectFailed | TlsCertificate)
             && !*refreshing
-            && (*fresh_at == 0 || now.saturating_sub(*fresh_at) >= pause)
+            && (*fresh_at == 0 || now.saturating_sub(*fresh_at) >= self.doubt)
         {
             (*refresh_at, *refreshing) = (Micros::MAX, true);
-            self.ask(id, true);
+            self.ask(hosts, id, true);
         }
     }
 
-    /// The addresses that may be spoken to, and the first of them.
-    fn vet(&self, mut addresses: Vec<IpAddr>) -> Result<(Vec<IpAddr>, IpAddr), Failure> {
-        let refused = addresses.first().copied();
-        addresses.retain(|address| self.settings.addresses.permits(*address));
-        if let Some(blocked) = addresses.first().copied() {
-            addresses.retain(|address| !self.blocked.blocks_address(*address));
-            if addresses.is_empty() {
-                return Err(Failure::new(FailureKind::Blocked, format!("the block list names {blocked}")));
-            }
-        }
-        match (addresses.first().copied(), refused) {
-            (Some(first), _) => Ok((addresses, first)),
-            (None, Some(refused)) => Err(Failure::new(
-                FailureKind::AddressRefused,
-                format!("{refused} is not a public address and allow_addresses does not name it"),
-            )),
-            (None, None) => Err(Failure::new(FailureKind::NameNoData, "no address")),
-        }
-    }
-
-    /// Asks again for names whose pause is over, which count as asked until then, and for those that are about to run out.
-    pub(crate) fn ask_names_again(&mut self, now: Micros) {
-        if self.health.names.suspended().is_some() {
-            return;
-        }
-        while let Some(&Reverse((due, id))) = self.names_due.peek() {
-            if due > now {
-                break;
-            }
-            self.names_due.pop();
-            let queue = &self.queues[id as usize];
-            if matches!(queue.name, Name::Asked { .. }) {
-                // What failed is asked for past the cache, which may hold the failure.
-                self.ask(id, queue.trouble.is_some());
-            }
-        }
-        while let Some(&Reverse((due, id))) = self.names_ending.peek()
+    /// Asks again for names whose pause is over, and for those that are about to expire.
+    pub(crate) fn ask_again(&mut self, hosts: &mut Hosts, now: Micros) {
+        while let Some(&Reverse((due, id))) = self.retries.peek()
             && due <= now
         {
-            self.names_ending.pop();
-            self.refresh_if_due(id, now);
-        }
-    }
-
-    /// Has everything in a queue settled, because its name fails or it may have nothing any more.
-    pub(crate) fn fail_later(&mut self, id: QueueId) {
-        let queue = &mut self.queues[id as usize];
-        if !std::mem::replace(&mut queue.failing, true) {
-            self.failing.push_back(id);
-        }
-    }
-
-    /// Why everything in a queue is settled without a fetch, if it is.
-    fn queue_failure(&self, id: QueueId, now: Micros) -> Option<Failure> {
-        let queue = &self.queues[id as usize];
-        if self.blocked.blocks_host(&queue.host) {
-            return Some(Failure::new(FailureKind::Blocked, "the block list names its host or domain"));
-        }
-        if self.schedule.domains.room(queue.domain) == Room::Never {
-            let pages = self.settings.domain_pages.unwrap_or_default();
-            let detail = format!("its registered domain has had its {pages} pages");
-            return Some(Failure::new(FailureKind::DomainBudget, detail));
-        }
-        if let Name::Failed { failure, expires } = &queue.name
-            && *expires > now
-        {
-            return Some(failure.clone());
-        }
-        let given_up = queue.trouble.as_ref().filter(|evidence| evidence.given_up.is_some());
-        given_up.map(|evidence| evidence.failure.clone())
-    }
-
-    /// Why a URL is settled without a fetch, if it is: for its queue's reason, or since its origin was given up.
-    fn failure_of(&self, id: QueueId, waiting: &Waiting, now: Micros) -> Option<Failure> {
-        let origin = || match self.queues[id as usize].robots(waiting.url.origin()) {
-            Some(Robots::Failed { failure, expires }) if *expires > now && waiting.owner.is_none() => {
-                Some(failure.clone())
-            }
-            _ => None,
-        };
-        self.queue_failure(id, now).or_else(origin)
-    }
-
-    /// Settles some of what waits in queues that may have nothing: a queue may be longer than memory.
-    pub(crate) fn fail_some(&mut self, now: Micros) -> io::Result<()> {
-        self.review_wanted |= !self.failing.is_empty() && !self.troubled.is_empty();
-        while self.settled.len() < SETTLED_AT_ONCE
-            && let Some(&id) = self.failing.front()
-        {
-            let next = self.next_waiting(id, Micros::MAX)?;
-            let failure = next.as_ref().and_then(|waiting| self.failure_of(id, waiting, now));
-            let (Some(failure), Some(waiting)) = (failure, next.as_ref()) else {
-                self.failing.pop_front();
-                self.queues[id as usize].failing = false;
-                next.into_iter().for_each(|waiting| self.queues[id as usize].put_first(waiting, now));
-                self.place(id, now);
-                continue;
-            };
-            match &waiting.owner {
-                None => self.settle(waiting.clone(), failure, now),
-                Some(owner) => self.robots_failed(owner, failure.of_robots(), false, now),
+            self.retries.pop();
+            let queue = &hosts[id];
+            if matches!(queue.name, Name::Asked { .. }) {
+                // What failed is asked for past the cache, which may have the failure.
+                let is_failing = queue.trouble.is_some();
+                self.ask(hosts, id, is_failing);
             }
         }
-        Ok(())
+        while let Some(&Reverse((due, id))) = self.expiring.peek()
+            && due <= now
+        {
+            self.expiring.pop();
+            self.refresh_if_due(hosts, id, now);
+        }
+    }
+
+    /// Takes out a host that waits for its name, whatever its turn: to probe the resolvers by it. `max`: as if so many slots were free.
+    pub(crate) fn pop_any(&mut self, max: usize, now: Micros) -> Option<QueueId> {
+        let retry = self.retries.pop().map(|Reverse((_, id))| id);
+        retry.or_else(|| self.wanted.pop(0, 0, max, now))
+    }
+
+    /// Links of a page are admitted from here on, by the page's number from 1.
+    pub(crate) fn begin_links(&mut self, page: u64) {
+        self.wanted.begin_links(page);
+    }
+
+    /// All links have been admitted.
+    pub(crate) fn end_links(&mut self) {
+        self.wanted.end_links();
+    }
+
+    /// Whether a host waits for its name, or a question for its answer.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.asking > 0 || self.unresolved > 0
+    }
+
+    /// When a name is to be asked for again.
+    pub(crate) fn retry_at(&self) -> Option<Micros> {
+        self.retries.peek().map(|Reverse((due, _))| *due)
+    }
+
+    /// When a name is to be asked for since its host is due, where that decides.
+    pub(crate) fn wanted_at(&self) -> Option<Micros> {
+        self.wanted.due_at().filter(|_| self.asking == 0)
+    }
+
+    /// Hosts that wait for their name.
+    pub(crate) fn unresolved(&self) -> u64 {
+        self.unresolved
+    }
+
+    /// What waiting for names cost: see [`crate::Counts::idle_for_names_us`].
+    pub(crate) fn waited_us(&self) -> u64 {
+        self.waited_us
+    }
+
+    /// Time has passed: it counts for what was passed to [`Names::set_idle`] last.
+    pub(crate) fn pass(&mut self, now: Micros) {
+        self.idle.pass(now);
+    }
+
+    /// Whether slots are free with no resolved host due, and why slots are free.
+    pub(crate) fn set_idle(&mut self, is_running: bool, cause: Option<Cause>) {
+        (self.idle.is_running, self.idle.cause) = (is_running, cause);
+    }
+
+    /// How long slots were free, by cause.
+    pub(crate) fn idle_causes(&self) -> IdleCauses {
+        self.idle.causes
     }
 }
 

@@ -4,8 +4,35 @@ use std::time::Duration;
 
 use lycosa_url::{CrawlUrl, FailureKind, NameClass};
 
+use super::{Answered, Name, Names};
+use crate::hosts::Hosts;
+use crate::politeness::domains::Domains;
 use crate::tests::{SECOND, answer, crawl, failed, frontier, robots_or, run, url};
 use crate::{Ahead, Scope, Settings, State};
+
+#[test]
+fn a_name_is_wanted_asked_for_and_prefetched() {
+    let settings = Settings::default();
+    let resolver = crate::tests::Names::default();
+    let (mut names, mut hosts) = (Names::new(&settings, resolver.clone()), Hosts::new(&settings));
+    let id = hosts.find_or_insert("a.com", &mut Domains::default());
+    hosts.push(id, &crate::waiting::Candidate::link(url("http://a.com/").borrow(), 1));
+    assert!(names.want(id, &mut hosts[id]));
+    assert_eq!((names.unresolved(), resolver.asked.borrow().len()), (1, 0));
+    names.ask_wanted(&mut hosts, 0, 0, 0);
+    let answer = names.receive().pop().unwrap();
+    names.answered(&hosts[id], 0, 0);
+    let addresses = answer.result.unwrap();
+    let (class, expires) = (answer.class, 100 * SECOND);
+    let answered = Answered { addresses, clock: 0, class, expires, elapsed_us: 0, fresh_at: 0 };
+    names.learn(id, &mut hosts[id], answered, 0);
+    assert!(matches!(hosts[id].name, Name::Known { .. }) && !names.is_waiting());
+    names.ask_again(&mut hosts, 89 * SECOND);
+    assert!(resolver.refreshed.borrow().is_empty());
+    names.ask_again(&mut hosts, 90 * SECOND);
+    assert_eq!(*resolver.refreshed.borrow(), ["a.com".into()], "in the last tenth of its time");
+    assert!(hosts[id].name.is_being_refreshed() && names.is_waiting());
+}
 
 #[test]
 fn an_unresolved_name_holds_up_nobody() {

@@ -21,7 +21,7 @@ const FULL: usize = 1 << 17;
 pub struct Ownership {
     /// All owners.
     pub ring: Ring,
-    /// What of a URL decides its owner.
+    /// The part of a URL that decides its owner.
     pub key: RingKey,
     /// Which of them this frontier is.
     pub node: Box<str>,
@@ -41,14 +41,14 @@ impl Ownership {
     }
 }
 
-/// Links on their way to other owners. Filled by admission, emptied by whoever carries them there.
+/// Links for other owners. Filled by admission, emptied by [`Outbox::delivered`].
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     ownership: Option<Ownership>,
     links: Vec<(Box<str>, Request)>,
     /// How many of these, from the first on, were taken and not delivered yet.
     taken: usize,
-    /// Digests of links that were given out, each at the place that its last bytes say.
+    /// Digests of links that were returned lately, each in the slot of its last bytes.
     recent: Vec<Digest>,
 }
 
@@ -66,24 +66,24 @@ impl Outbox {
         })
     }
 
-    /// Takes a link that another frontier owns; gives whether it is one.
+    /// Takes a link that another frontier owns; returns whether it is one.
     pub(crate) fn takes(&mut self, candidate: &Candidate<'_>) -> bool {
         let Some(ownership) = &self.ownership else { return false };
         let url = candidate.url;
         let owner = ownership.ring.owner(&ownership.key.digest(url));
         let Some(owner) = owner.filter(|owner| **owner != *ownership.node) else { return false };
         let digest = url.digest();
-        let place = usize::from(u16::from_le_bytes([digest[14], digest[15]])) % RECENT;
+        let slot = usize::from(u16::from_le_bytes([digest[14], digest[15]])) % RECENT;
         // Redirects and requests of their own are rare, and say more than a link.
         let is_link = candidate.chain.is_empty() && candidate.options.is_none();
-        if !is_link || self.recent[place] != *digest {
-            self.recent[place] = *digest;
+        if !is_link || self.recent[slot] != *digest {
+            self.recent[slot] = *digest;
             self.links.push((owner.into(), request_of(candidate)));
         }
         true
     }
 
-    /// Tells all other frontiers of a seed's new place, which belongs to the crawl from now on; its owner is told as of any link.
+    /// Announces a seed's redirect target to all other frontiers: it belongs to the crawl now. Its owner gets it as any link.
     pub(crate) fn announce(&mut self, candidate: &Candidate<'_>) {
         let Some(Ownership { ring, key, node }) = &self.ownership else { return };
         let owner = ring.owner(&key.digest(candidate.url));
@@ -91,13 +91,13 @@ impl Outbox {
         self.links.extend(others.map(|other| (other.into(), request_of(candidate))));
     }
 
-    /// Gives what is in it. It stays until [`Outbox::delivered`].
+    /// The links in it. They stay until [`Outbox::delivered`].
     pub(crate) fn take(&mut self) -> Vec<(Box<str>, Request)> {
         self.taken = self.links.len();
         self.links.clone()
     }
 
-    /// What was taken last has been recorded by its owners.
+    /// The links that were taken last have been recorded by their owners.
     pub(crate) fn delivered(&mut self) {
         self.links.drain(..std::mem::take(&mut self.taken));
     }

@@ -1,8 +1,8 @@
-//! What speaks against a host or an origin: transient failures in a row, with no answer between them, and when they are
+//! The evidence against a host, an origin or an address: failures in a row without an answer between them, and when they are
 //! enough to give it up.
 //!
 //! Guarantees:
-//! 1. Nothing is given up before its failures span the patience, counted in time in which the crawl itself was well, and
+//! 1. No host is given up before its failures span the patience, counted in time in which the crawl itself was healthy, and
 //!    before it was tried `retries` times again.
 //! 2. Tries come at growing intervals; one of them comes when the patience ends, so that the last evidence is not older.
 //! 3. While other work goes on, a host is given up only after [`LONG`] times the patience.
@@ -17,7 +17,7 @@ use crate::Settings;
 const LONG: u64 = 12;
 
 /// The longest interval between two tries of a failing host: a part of the patience between these, in the job's time, and at most
-/// half the patience. So a host that comes back is found soon, and a crawl of which only failing hosts are left soon knows.
+/// half the patience. So a host that recovers is found soon, and a crawl with only failing hosts left ends soon.
 const LONGEST_INTERVAL: [Duration; 2] = [Duration::from_secs(600), Duration::from_secs(1800)];
 const LONGEST_PART: u64 = 12;
 
@@ -28,27 +28,27 @@ const SHORTEST_PART: u64 = 300;
 /// that is shorter. NXDOMAIN, certificates and refused addresses are also what captive networks and broken resolvers give.
 const SECOND_LOOK: Duration = Duration::from_secs(30);
 
-/// Failures in a row. Times are on the crawl's healthy clock, which stands still while the crawl is suspended, except
+/// Failures in a row. Times are on the crawl's healthy clock, which does not advance while the crawl is suspended, except
 /// `retry_at`, which is on the machine's.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Evidence {
-    /// The first failure.
+    /// When the first failure was.
     pub(crate) since: Micros,
-    /// The last one.
+    /// When the last one was.
     pub(crate) last: Micros,
     /// How many there were.
     pub(crate) tries: u32,
-    /// What the last one was.
+    /// The last failure.
     pub(crate) failure: Failure,
     /// When the next try is due.
     pub(crate) retry_at: Micros,
-    /// Whether nothing more is tried, until then on the healthy clock.
+    /// If given up: until then, on the healthy clock.
     pub(crate) given_up: Option<Micros>,
-    /// What the host said when it was asked whether it is there at all.
+    /// The result of the last request before it is given up.
     pub(crate) last_word: LastWord,
 }
 
-/// A host that answered before is asked for its robots.txt before it is given up: some of its pages may fail, and not the host.
+/// The last request before a host is given up that answered before: for its robots.txt, since only some of its pages may fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LastWord {
     /// It was not asked.
@@ -113,26 +113,26 @@ impl Patience {
         self.delay.saturating_mul(1 << attempt.min(20)).min(self.longest.max(self.delay))
     }
 
-    /// The pause before a failure that is not transient is believed; `None` where the first one is.
+    /// The pause before a failure that is not transient is believed; `None` if the first one is.
     pub(crate) fn second_look(&self) -> Option<Micros> {
         (self.second_look > 0).then_some(self.second_look)
     }
 }
 
 impl Evidence {
-    /// Takes in a failure, after those before it; gives what there is now. `well`: the healthy clock.
+    /// The evidence after a further failure. `healthy_at`: now on the healthy clock.
     pub(crate) fn fail(
         before: Option<Self>,
         failure: Failure,
         patience: &Patience,
-        well: Micros,
+        healthy_at: Micros,
         now: Micros,
     ) -> Self {
         let last_word = before.as_ref().map_or(LastWord::Unasked, |before| before.last_word);
-        let (since, tries) = before.map_or((well, 0), |before| (before.since, before.tries));
+        let (since, tries) = before.map_or((healthy_at, 0), |before| (before.since, before.tries));
         let tries = tries.saturating_add(1);
-        let retry_at = now.saturating_add(patience.pause(tries, well.saturating_sub(since)));
-        Evidence { since, last: well, tries, failure, retry_at, given_up: None, last_word }
+        let retry_at = now.saturating_add(patience.pause(tries, healthy_at.saturating_sub(since)));
+        Evidence { since, last: healthy_at, tries, failure, retry_at, given_up: None, last_word }
     }
 
     /// The same for a failure that is believed when it comes a second time.
@@ -140,15 +140,15 @@ impl Evidence {
         before: Option<Self>,
         failure: Failure,
         pause: Micros,
-        well: Micros,
+        healthy_at: Micros,
         now: Micros,
     ) -> Self {
-        let (since, tries) = before.map_or((well, 0), |before| (before.since, before.tries));
+        let (since, tries) = before.map_or((healthy_at, 0), |before| (before.since, before.tries));
         let retry_at = now.saturating_add(pause);
         let last_word = LastWord::Unasked;
         Evidence {
             since,
-            last: well,
+            last: healthy_at,
             tries: tries.saturating_add(1),
             failure,
             retry_at,
@@ -157,14 +157,14 @@ impl Evidence {
         }
     }
 
-    /// Forgets failures since a moment on the healthy clock, which were the crawl's own; gives whether others are left. A try since then
-    /// counts as none.
-    pub(crate) fn take_back(&mut self, well: Micros) -> bool {
-        if self.last >= well {
-            self.last = well.saturating_sub(1).max(self.since);
+    /// Forgets failures since a moment on the healthy clock, which were the crawl's own; returns whether others are left. A try since
+    /// then counts as none.
+    pub(crate) fn take_back(&mut self, healthy_at: Micros) -> bool {
+        if self.last >= healthy_at {
+            self.last = healthy_at.saturating_sub(1).max(self.since);
             self.tries = self.tries.saturating_sub(1);
         }
-        self.since < well
+        self.since < healthy_at
     }
 
     /// Whether it is the host's name that fails.
@@ -172,8 +172,7 @@ impl Evidence {
         self.failure.kind.is_of_name() || self.failure.kind == FailureKind::AddressRefused
     }
 
-    /// Whether the patience with it has run out. `alone`: since when only failing hosts are left; a try since then has to be among
-    /// the failures.
+    /// Whether the patience has run out. `alone`: since when only failing hosts are left; one of the failures has to be later.
     pub(crate) fn is_enough(&self, patience: &Patience, alone: Option<Micros>) -> bool {
         let span = self.last.saturating_sub(self.since);
         let is_all = alone.is_some_and(|since| self.last >= since);
@@ -181,7 +180,7 @@ impl Evidence {
         self.tries > patience.retries && span >= needed
     }
 
-    /// When the patience runs out if nothing but failing hosts is left, on the healthy clock.
+    /// When the patience runs out if only failing hosts are left, on the healthy clock.
     pub(crate) fn until(&self, patience: &Patience) -> Micros {
         self.since.saturating_add(patience.span)
     }

@@ -1,24 +1,24 @@
-//! What becomes of answers that are the same everywhere, as behind a captive portal: they are held, taken back and asked for again.
+//! Responses that are the same on all hosts, as behind a captive portal: they are held, taken back and requested again.
 //!
-//! What is a portal is decided in `captive.rs`.
+//! `captive.rs` decides what is a portal.
 
 use lycosa_records::{Outcome, Purpose, Received};
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
-use crate::health::Cause;
+use crate::channel::Cause;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
-use crate::queue::{Queue, Robots};
 use crate::recent::Recent;
+use crate::robots::Robots;
 use crate::same::{Confirmed, Giver, SAME};
 use crate::schedule::QueueId;
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Looks whether everybody gives the same answer; gives whether this one is held, or a portal's.
+    /// Checks for a captive portal; returns whether this response is held, or a portal's.
     pub(crate) fn is_same_answer(&mut self, page: &mut Outcome, id: QueueId, network: u64) -> bool {
         let is_page = page.response.request.purpose == Purpose::Page;
-        // Set again where the answer is recorded as compared, and where it is held; rules keep theirs.
+        // Set again if the response is recorded as compared, or held; a robots.txt keeps its mark.
         let mark = Some(page.mark).filter(|mark| *mark != 0);
         if is_page {
             page.mark = 0;
@@ -26,35 +26,40 @@ impl<R: Resolve> Frontier<R> {
         if !is_page && self.is_own_robots(page, id, network) {
             return false;
         }
-        // Rules that no portal gives show that the way is clear; anything else is compared as pages are.
-        if !is_page && !self.captive.is_captive() && (mark.is_none() || gives_rules(page)) {
+        // Rules that no portal sends prove that there is none; anything else is compared as pages are.
+        if !is_page && !self.trouble.captive.is_captive() && (mark.is_none() || gives_rules(page)) {
             return self.is_same_robots(page, id, network);
         }
         let Some(mark) = mark else {
             // An error instead of a robots.txt may be the portal's, too.
             let is_unknown = page.response.result.is_ok()
                 && if is_page {
-                    self.captive.is_at_portal(network)
+                    self.trouble.captive.is_at_portal(network)
                 } else {
-                    !self.captive.is_past_portal(page, network, self.queues[id as usize].rules_mark)
+                    !self.trouble.captive.is_past_portal(page, network, self.hosts[id].origins.mark())
                 };
             if is_unknown {
                 discard(page, "asked behind a captive portal");
             }
             return is_unknown;
         };
-        let is_troubled = self.health.names.suspended().is_some();
-        let queue = &self.queues[id as usize];
-        let rules = queue.own_rules_mark();
+        let is_troubled = self.trouble.health.names.suspended().is_some();
+        let queue = &self.hosts[id];
+        let rules = queue.origins.own_mark();
         let giver = Giver { domain: queue.domain, network, before: queue.mark, rules };
-        match self.captive.look(page, mark, giver, (is_troubled, self.health.connections.window())) {
+        match self.trouble.captive.look(
+            page,
+            mark,
+            giver,
+            (is_troubled, self.trouble.health.connections.window()),
+        ) {
             Look::Clear => {
                 page.mark = mark;
-                self.captive.remember(page, mark, giver, 0);
-                let queue = &mut self.queues[id as usize];
+                self.trouble.captive.remember(page, mark, giver, 0);
+                let queue = &mut self.hosts[id];
                 match is_page {
                     true => queue.learn_mark(mark),
-                    // The first page that a host gives is compared with its robots.txt.
+                    // A host's first page is compared with its robots.txt.
                     false if queue.mark == 0 => queue.mark = mark,
                     false => {}
                 }
@@ -62,9 +67,9 @@ impl<R: Resolve> Frontier<R> {
             }
             Look::Held => {
                 page.mark = mark;
-                // Others at its address have to be asked, to know more.
+                // Other hosts at its address have to be asked, to know more.
                 self.free_lease(page.response.request.lease, page.response.finished);
-                self.place(id, page.response.finished);
+                self.enqueue(id, page.response.finished);
                 true
             }
             Look::Portal => {
@@ -79,32 +84,32 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Whether a robots.txt is what is known as the host's own: what others give then is no portal's, or one's that is gone.
+    /// Whether a robots.txt is known to be the host's own: then there is no portal any more.
     fn is_own_robots(&mut self, page: &Outcome, id: QueueId, network: u64) -> bool {
         let Some(mark) = rules_mark(page) else { return false };
-        let is_own = self.queues[id as usize].own_rules_mark() == mark
-            && !self.captive.is_of_lie(network)
-            && !self.captive.is_at_portal(network);
+        let is_own = self.hosts[id].origins.own_mark() == mark
+            && !self.trouble.captive.is_of_lie(network)
+            && !self.trouble.captive.is_at_portal(network);
         if is_own {
-            self.captive.is_there(page, mark, self.health.connections.window());
+            self.trouble.captive.is_there(page, mark, self.trouble.health.connections.window());
         }
         is_own
     }
 
-    /// The same of a robots.txt: whether it is what others give instead of theirs.
+    /// The same for a robots.txt: whether it is the response of other hosts instead of its own.
     fn is_same_robots(&mut self, page: &mut Outcome, id: QueueId, network: u64) -> bool {
-        let queue = &mut self.queues[id as usize];
-        if self.captive.is_suspicious() {
+        let queue = &mut self.hosts[id];
+        if self.trouble.captive.is_suspicious() {
             let origin = page.response.request.url.origin();
-            let is_known = matches!(queue.robots(origin), Some(Robots::Known { .. }));
+            let is_known = matches!(queue.origins.get(origin), Some(Robots::Known { .. }));
             let before = if is_known { SOME_PAGE } else { 0 };
-            let giver = Giver { domain: queue.domain, network, before, rules: queue.rules_mark };
-            if self.captive.look_at_robots(page, giver, self.health.connections.window()) {
+            let giver = Giver { domain: queue.domain, network, before, rules: queue.origins.mark() };
+            if self.trouble.captive.look_at_robots(page, giver, self.trouble.health.connections.window()) {
                 discard(page, "the answer that other sites give for their pages");
                 return true;
             }
         }
-        // The first page that a host gives is compared with its robots.txt.
+        // A host's first page is compared with its robots.txt.
         if queue.mark == 0 && page.response.result.is_ok() {
             queue.mark = page.mark.max(SOME_PAGE);
         }
@@ -113,38 +118,37 @@ impl<R: Resolve> Frontier<R> {
 
     /// Whether an outcome that was judged waits until more is known: it is to be judged again when [`Frontier::is_decided`].
     pub fn is_held(&self, page: &Outcome) -> bool {
-        self.captive.is_held(page.response.request.lease)
+        self.trouble.captive.is_held(page.response.request.lease)
     }
 
     /// Whether more is known of an outcome that is held.
     pub fn is_decided(&self, page: &Outcome) -> bool {
-        self.captive.is_decided(page.response.request.lease)
+        self.trouble.captive.is_decided(page.response.request.lease)
     }
 
-    /// Decides what outcomes are that are held; to be called before [`Frontier::is_decided`].
+    /// Decides what held outcomes are; to be called before [`Frontier::is_decided`].
     pub fn decide(&mut self, now: Micros) {
-        if self.captive.wants_check(self.health.connections.window(), now) {
-            let names = vec![self.next_canary()];
-            self.asking += 1;
-            self.resolver.refresh(names);
+        if self.trouble.captive.wants_check(self.trouble.health.connections.window(), now) {
+            let names = vec![self.trouble.health.next_canary()];
+            self.names.ask_fresh(names);
         }
-        let window = self.health.connections.window();
-        if self.captive.wants_others(window, now) {
-            self.health.connections.ask_now(now);
+        let window = self.trouble.health.connections.window();
+        if self.trouble.captive.wants_others(window, now) {
+            self.trouble.health.connections.ask_now(now);
         }
-        let is_held = |lease: &u64| self.captive.is_held(*lease);
-        let is_asking = self.health.connections.is_asking() && !self.health.probes.iter().all(is_held);
+        let is_held = |lease: u64| self.trouble.captive.is_held(lease);
+        let is_asking = self.trouble.health.is_probing(is_held);
         if let Some(Confirmed { since, clear_at, domains, example, recorded }) =
-            self.captive.confirm(is_asking, window, now)
+            self.trouble.captive.confirm(is_asking, window, now)
         {
             let example = example.into_string();
-            self.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
+            self.trouble.health.connections.suspend_for(Cause::Captive, since, (domains, example), now);
             self.ask_again(recorded, now);
             // Rules may have been learnt before the first page.
             self.forget_what_the_portal_said(clear_at, now);
-            self.suspended(since, now);
+            self.begin_suspension(since, now);
         }
-        for Confirmed { clear_at, domains, recorded, .. } in self.captive.take_ended() {
+        for Confirmed { clear_at, domains, recorded, .. } in self.trouble.captive.take_ended() {
             recorded.iter().for_each(|recent| self.was_answered_by_portal(&recent.url));
             self.ask_again(recorded, now);
             match domains < SAME {
@@ -152,60 +156,60 @@ impl<R: Resolve> Frontier<R> {
                 false => self.forget_what_the_portal_said(clear_at, now),
             }
         }
-        self.captive.decide(self.health.names.suspended().is_some(), window, now);
+        self.trouble.captive.decide(self.trouble.health.names.suspended().is_some(), window, now);
     }
 
-    /// Lets what an earlier process recorded last wait again, with the rules that it learnt then: it died before anybody who was asked
-    /// later gave another answer, so that a captive portal may have given these. `written`: up to where outputs have the log already.
+    /// Opens the pages again that an earlier process recorded last, and forgets the rules that it learnt then: it died before a later
+    /// request had a different response, so that these may be a captive portal's. `written`: the position up to which outputs have the log.
     pub fn doubt_last(&mut self, written: u64, now: Micros) {
-        let since = self.died_at.saturating_sub(self.longest_doubt());
+        let since = self.trouble.died_at.saturating_sub(self.longest_doubt());
         if self.has_others() {
-            let unconfirmed = self.captive.take_unconfirmed(since, written);
+            let unconfirmed = self.trouble.captive.take_unconfirmed(since, written);
             self.ask_again(unconfirmed, now);
         }
         self.doubt_rules(now);
     }
 
-    /// Takes what earlier processes recorded as the sites' own: the last one ended by itself. It is not asked for again when a later
+    /// Confirms what earlier processes recorded: the last one ended regularly. It is not requested again when a later
     /// process dies.
     pub fn confirm_last(&mut self) {
-        self.captive.confirm_all();
+        self.trouble.captive.confirm_all();
     }
 
-    /// Lets the rules be asked for again that an earlier process learnt last: nobody compares rules.
+    /// Forgets the rules that an earlier process learnt last: rules are not compared between hosts.
     pub fn doubt_rules(&mut self, now: Micros) {
-        if self.died_at > 0 {
-            self.forget_rules(self.died_at.saturating_sub(self.longest_doubt()), now);
+        if self.trouble.died_at > 0 {
+            self.forget_rules(self.trouble.died_at.saturating_sub(self.longest_doubt()), now);
         }
     }
 
-    /// How long a portal is there without being found, at most.
+    /// How long a portal stays undetected, at most.
     pub(crate) fn longest_doubt(&self) -> Micros {
-        self.health.connections.window() * CHANGED_WINDOWS
+        self.trouble.health.connections.window() * CHANGED_WINDOWS
     }
 
-    /// Takes back what may be a portal's, since the process ends before that is decided.
+    /// Opens pages again that may be a portal's, since the process ends before that is decided.
     pub fn doubt_held(&mut self, now: Micros) {
-        let window = self.health.connections.window();
-        if let Some(Confirmed { clear_at, recorded, .. }) = self.captive.take_suspected(window, now) {
+        let window = self.trouble.health.connections.window();
+        if let Some(Confirmed { clear_at, recorded, .. }) = self.trouble.captive.take_suspected(window, now) {
             self.ask_again(recorded, now);
             self.forget_rules(clear_at, now);
         }
     }
 
-    /// When the first answer came that was recorded and may be a captive portal's: nobody who was asked later gave another one.
+    /// When the first recorded response came that may be a captive portal's: no later request had a different one.
     pub fn unconfirmed_since(&self) -> Option<Micros> {
-        self.captive.doubted().map(|recent| recent.finished).min().filter(|_| self.has_others())
+        self.trouble.captive.doubted().map(|recent| recent.finished).min().filter(|_| self.has_others())
     }
 
-    /// Whether the crawl is of more than one domain: nobody else can confirm what a single one answers.
+    /// Whether the crawl has more than one domain: responses of a single one cannot be confirmed.
     fn has_others(&self) -> bool {
-        self.schedule.domains.len() > 1
+        self.politeness.domains.len() > 1
     }
 
-    /// Lets what was recorded wait again.
+    /// Opens recorded pages again.
     fn ask_again(&mut self, recorded: Vec<Recent>, now: Micros) {
-        // Of a robots.txt only the rules are forgotten.
+        // For a robots.txt the rules are forgotten instead.
         for recent in recorded.into_iter().filter(|recent| recent.is_page) {
             let mut page = Outcome::reopened(recent.url, recent.depth, now, Ok(recent.status))
                 .with_options(recent.options);
@@ -215,29 +219,29 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// The name of a URL's host may be the portal's, and until the portal is gone the host would say the same.
+    /// The address of a URL's host may be the portal's; the host is delayed until the portal has ended.
     fn was_answered_by_portal(&mut self, url: &CrawlUrl) {
-        if let Some(id) = self.known_queue(url.host()) {
-            let until = self.captive.lasts_until(self.health.connections.window());
-            let queue = &mut self.queues[id as usize];
+        if let Some(id) = self.hosts.find(url.host()) {
+            let until = self.trouble.captive.lasts_until(self.trouble.health.connections.window());
+            let queue = &mut self.hosts[id];
             queue.doubt_name();
-            queue.pace.hold(until.unwrap_or(0));
+            queue.pace.delay_until(until.unwrap_or(0));
         }
     }
 
-    /// Names and rules that were learnt since then may be the portal's.
+    /// Forgets all names, and the rules that were learnt since then: they may be the portal's.
     pub(crate) fn forget_what_the_portal_said(&mut self, since: Micros, now: Micros) {
-        self.queues.iter_mut().for_each(Queue::doubt_name);
+        self.hosts.iter_mut().for_each(|(_, queue)| queue.doubt_name());
         self.forget_rules(since, now);
     }
 
-    /// Rules that were learnt since then may be a portal's.
+    /// Forgets rules that were learnt since then: they may be a portal's.
     fn forget_rules(&mut self, since: Micros, now: Micros) {
-        let ttl = self.settings.scaled(self.settings.robots_ttl);
+        let robots = &self.robots;
         let mut forgotten = Vec::new();
-        for queue in &mut self.queues {
-            queue.doubt_robots(|origin, expires| {
-                let is_new = expires.saturating_sub(ttl) >= since;
+        for (_, queue) in self.hosts.iter_mut() {
+            queue.origins.doubt(|origin, expires| {
+                let is_new = robots.learnt_at(expires) >= since;
                 if is_new {
                     forgotten.push(format!("{origin}/robots.txt"));
                 }
@@ -255,14 +259,14 @@ impl<R: Resolve> Frontier<R> {
     }
 }
 
-/// Makes an answer that may be a captive portal's a try that counts for nothing.
+/// Makes a response that may be a captive portal's a failure that counts as no try.
 fn discard(page: &mut Outcome, text: &str) {
     page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
     (page.redirect, page.ours, page.mark) = (None, true, 0);
     (page.decoded, page.links) = Default::default();
 }
 
-/// Whether an answer for a robots.txt is the host's own: rules, or that there are none.
+/// Whether a response for a robots.txt is the host's own: rules, or a 404.
 fn gives_rules(page: &Outcome) -> bool {
     let own = |received: &Received| is_own_rules(received.status, rules_of(page));
     page.redirect.is_none() && page.response.result.as_ref().is_ok_and(own)

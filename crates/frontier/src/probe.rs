@@ -1,237 +1,146 @@
-//! Asks those who were well: hosts, and the resolvers for names of hosts and for one that cannot exist; learns from what the
-//! resolvers answer.
+//! Probes healthy hosts, and the resolvers with names of hosts and with one that cannot exist; learns from the resolvers' answers.
 
-use std::cmp::Reverse;
 use std::io;
 use std::net::IpAddr;
 
 use lycosa_records::Request;
 use lycosa_url::{CrawlUrl, FailureKind, Micros, Resolved};
 
-use crate::politeness::domains::{DomainId, Room};
-use crate::queue::{Name, Robots};
+use crate::health::{HealthyHost, PROBES, is_denial, is_of_resolver, network_of, was_resolved};
+use crate::names::Name;
+use crate::politeness::Start;
 use crate::schedule::QueueId;
-use crate::suspension::{WELL, Well};
 use crate::waiting::{RobotsOwner, Waiting};
 use crate::{Frontier, Resolve};
 
-/// Hosts that are asked in one probe round.
-const PROBES: usize = 3;
-
-/// The check of the resolver itself: names below `.example` do not exist, resolvers ask for them like for others (RFC 6761 section
-/// 6.5), and any answer shows that somebody answers. Those below `.invalid` are answered by the client itself.
-const CANARY: &str = ".example";
-
 impl<R: Resolve> Frontier<R> {
-    /// Asks hosts that were well; when suspended also others, in the order of their turns. Who is asked answers for all.
+    /// Probes healthy hosts; while suspended also others, in the order of the schedule.
     pub(crate) fn probe(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
-        let is_suspended = self.health.is_suspended();
+        let is_suspended = self.trouble.health.is_suspended();
         let mut requests = Vec::new();
-        let known: Vec<Well> = self.health.well.iter().rev().cloned().collect();
-        for well in &known {
-            let is_failing = self.health.connections.is_failing(well.domain, well.network);
+        let known = self.trouble.health.healthy_hosts();
+        for host in &known {
+            let is_failing = self.trouble.health.connections.is_failing(host.domain, host.network);
             if requests.len() < max.min(PROBES) && (is_suspended || !is_failing) {
-                let request = self.probe_host(well, requests.is_empty(), now)?;
+                let request = self.probe_host(host, requests.is_empty(), now)?;
                 requests.extend(request);
             }
         }
-        // Nobody's turn has come: those who were well are asked a little later.
-        let may_wait = !is_suspended && !known.is_empty() && self.health.connections.may_wait(now);
+        // No healthy host's pace allows a request: they are probed a little later.
+        let may_wait = !is_suspended && !known.is_empty() && self.trouble.health.connections.may_wait(now);
         if requests.is_empty() && may_wait {
             return Ok(requests);
         }
         // The next round begins with others.
-        let asked = requests.len().min(self.health.well.len());
-        self.health.well.rotate_right(asked);
+        self.trouble.health.rotate(requests.len());
         while is_suspended && requests.len() < max.min(PROBES) {
             match self.next_request(now)? {
                 Some(request) => requests.push(request),
                 None => break,
             }
         }
-        self.health.probes.extend(requests.iter().map(|request| request.lease));
-        self.health.connections.begin_round(requests.len(), now);
+        self.trouble.health.begin_round(&requests, now);
         Ok(requests)
     }
 
-    /// A request to a host whatever its turn, if its paces allow one: what waits for it, or its robots.txt. `is_first`: of its round.
-    fn probe_host(&mut self, well: &Well, is_first: bool, now: Micros) -> io::Result<Option<Request>> {
-        let id = well.queue;
-        let limits = self.host_limits(id);
-        let queue = &self.queues[id as usize];
+    /// A request to a host whatever its turn, if politeness allows one: a waiting URL, or its robots.txt. `is_first`: of its round.
+    fn probe_host(&mut self, host: &HealthyHost, is_first: bool, now: Micros) -> io::Result<Option<Request>> {
+        let id = host.queue;
+        let queue = &self.hosts[id];
         let Name::Known { clock, .. } = &queue.name else { return Ok(None) };
         let address = *clock;
-        if !queue.pace.may_start(&limits, now)
-            || !self.schedule.may_start(address, now)
-            || now < self.manners.ready_at()
-            || self.blocked.blocks_host(&queue.host)
-        {
+        let start = self.politeness.may_start(queue, address, now);
+        // A robots.txt may be asked for beyond the domain's budget.
+        let may_ask = matches!(start, Start::Now | Start::AfterDomain | Start::Never);
+        if !may_ask || self.politeness.blocks_host(&queue.host) {
             return Ok(None);
         }
-        // Where all give the same answer, a page is no test: a robots.txt is. Of a portal that was found not every host can tell
-        // by its robots.txt that it is gone.
-        let is_test = !(self.captive.is_suspicious() || self.captive.is_captive() && is_first);
+        // While responses are held, only a robots.txt is a test. It cannot show for every host that a known portal has ended.
+        let is_test =
+            !(self.trouble.captive.is_suspicious() || self.trouble.captive.is_captive() && is_first);
         let has_turn = is_test && queue.due_at() <= now && !queue.is_empty();
-        let has_room = self.page_budget() > 0 && self.schedule.domains.room(queue.domain) == Room::Now;
-        let has_room = has_room && self.reserve_page();
-        let mut request = if has_turn && has_room { self.grant(id, address, now)? } else { None };
+        let has_capacity = start == Start::Now && self.reserve_page();
+        let mut request = if has_turn && has_capacity { self.grant(id, address, now)? } else { None };
         self.settle_pages();
         if request.is_none()
-            && let Some(robots) = robots_of(id, &well.origin)
+            && let Some(robots) = robots_of(id, &host.origin)
             && self.claim(id, address, now)
         {
             request = Some(self.lease(id, address, robots, now));
         }
-        if request.is_some() {
-            self.schedule.start(address, now);
-            self.manners.requests.take(1, now);
-        }
         Ok(request)
     }
 
-    /// Asks the resolver for a name that cannot exist, and for names of hosts that were well.
+    /// Asks the resolvers for a name that cannot exist, and for names of healthy hosts.
     pub(crate) fn probe_names(&mut self, now: Micros) {
-        let is_suspended = self.health.names.suspended().is_some();
-        let mut names = vec![self.next_canary()];
-        self.health.asked.clear();
-        for well in self.health.well.iter().rev() {
-            let queue = &self.queues[well.queue as usize];
-            let network = name_network(well.domain);
-            if self.health.asked.len() < PROBES
-                && (is_suspended || !self.health.names.is_failing(well.domain, network))
-                && is_name(&queue.host)
-            {
-                self.health.asked.push(well.queue);
-                names.push(queue.host.clone());
-            }
-        }
-        // Names that wait tell as well as those that were known: nobody may be known.
+        let is_suspended = self.trouble.health.names.suspended().is_some();
+        let mut names = self.trouble.health.names_to_probe(&self.hosts);
+        // Names that wait are as good: no healthy host may be known.
         for _ in 0..if is_suspended { PROBES } else { 0 } {
-            let due = self.names_due.pop().map(|Reverse((_, id))| id);
-            let Some(id) = due.or_else(|| self.wanted.pop(0, 0, PROBES, now)) else { break };
-            if matches!(self.queues[id as usize].name, Name::Asked { .. }) {
-                names.push(self.queues[id as usize].host.clone());
+            let Some(id) = self.names.pop_any(PROBES, now) else { break };
+            if matches!(self.hosts[id].name, Name::Asked { .. }) {
+                names.push(self.hosts[id].host.clone());
             }
         }
-        self.health.names.begin_round(self.health.asked.len(), now);
-        self.asking += names.len();
-        self.resolver.refresh(names);
+        self.trouble.health.begin_name_round(now);
+        self.names.ask_fresh(names);
     }
 
-    /// A name that cannot exist, another one each time: no cache knows it.
-    pub(crate) fn next_canary(&mut self) -> Box<str> {
-        self.health.canaries += 1;
-        let canary: Box<str> = format!("lycosa-{:016x}{CANARY}", self.hash_of(self.health.canaries)).into();
-        self.health.canary = Some(canary.clone());
-        canary
-    }
-
-    /// Learns from an answer for a name whether the resolvers are well. Gives whether it is one of their check's own.
-    pub(crate) fn weigh_name(&mut self, answer: &Resolved, id: Option<QueueId>, now: Micros) -> bool {
-        if self.health.canary.as_deref() == Some(&*answer.name) {
-            self.health.canary = None;
+    /// Learns from an answer for a name whether the resolvers are healthy. Returns whether it is their check's.
+    pub(crate) fn assess_name(&mut self, answer: &Resolved, id: Option<QueueId>, now: Micros) -> bool {
+        if self.trouble.health.end_canary(&answer.name) {
             let failed = matches!(&answer.result, Err(failure) if is_of_resolver(failure.kind));
-            if self.health.names.canary(failed) {
-                self.names_answered(now);
+            if self.trouble.health.names.canary(failed)
+                && let Some(ended) = self.trouble.health.names.answer(now)
+            {
+                self.resume(&ended, now);
             }
             let lie = answer.result.as_ref().ok().and_then(|addresses| addresses.first());
-            self.captive.resolver_says(lie.map(|address| network_of(*address)));
+            self.trouble.captive.resolver_says(lie.map(|address| network_of(*address)));
             return true;
         }
         let Some(id) = id else { return false };
-        // From the cache nothing is learnt of the resolvers.
+        // An answer from the cache says nothing of the resolvers.
         if answer.elapsed_us == 0 {
             return false;
         }
-        let queue = &self.queues[id as usize];
-        let (domain, known) = (queue.domain, queue.lives_at.is_some() || queue.answered);
-        let asked = self.health.asked.iter().position(|asked| *asked == id);
-        let is_permitted = |address: &IpAddr| self.settings.addresses.permits(*address);
+        let queue = &self.hosts[id];
+        let is_permitted = |address: &IpAddr| self.politeness.permits(*address);
         let failure = match &answer.result {
             Err(failure) => Some(failure.kind),
             Ok(addresses) if addresses.iter().any(is_permitted) => None,
             Ok(_) => Some(FailureKind::AddressRefused),
         };
         match failure {
-            Some(kind) if is_of_resolver(kind) || (known && is_denial(kind)) => {
-                let text = || format!("{}: {}", queue.host, kind.as_str());
-                self.health.names.fail(domain, name_network(domain), known, text, now);
-                if let Some(place) = asked {
-                    self.health.asked.swap_remove(place);
-                    self.health.names.end_probe();
-                }
+            Some(kind) if is_of_resolver(kind) || (was_resolved(queue) && is_denial(kind)) => {
+                self.trouble.health.name_failed(id, queue, kind, now);
             }
-            Some(_) => self.health.names.suspect(now),
+            Some(_) => self.trouble.health.names.suspect(now),
             None => {
                 if let Some(address) = answer.result.iter().flatten().next() {
-                    self.captive.name_answered(domain, network_of(*address));
+                    self.trouble.captive.name_answered(queue.domain, network_of(*address));
                 }
-                self.health.address_at = self.health.clock(now);
-                self.names_answered(now);
+                if let Some(ended) = self.trouble.health.name_answered(now) {
+                    self.resume(&ended, now);
+                }
             }
         }
         false
     }
 
-    /// Whether names of hosts that were well can be asked for.
-    pub(crate) fn can_probe_names(&self) -> bool {
-        self.health.well.iter().any(|well| is_name(&self.queues[well.queue as usize].host))
-    }
-
-    /// A resolver answered for a name.
-    fn names_answered(&mut self, now: Micros) {
-        if let Some(ended) = self.health.names.answer(now) {
-            self.resume(&ended, now);
-        }
-    }
-
-    /// Remembers hosts that were well in an earlier process: those whose rules are known.
-    pub(crate) fn remember_well(&mut self) {
-        for (id, queue) in self.queues.iter_mut().enumerate() {
-            let is_known = |(_, robots): &&(Box<str>, Robots)| matches!(robots, Robots::Known { .. });
-            let Some((origin, _)) = queue.robots.iter().find(is_known) else { continue };
+    /// Remembers the hosts that were healthy in an earlier process: those whose rules are known.
+    pub(crate) fn remember_healthy(&mut self) {
+        for (id, queue) in self.hosts.iter_mut() {
+            let Some(origin) = queue.origins.with_rules() else { continue };
             queue.answered = true;
-            if self.health.well.len() < WELL {
-                let network = name_network(queue.domain);
-                self.health.remember(id as QueueId, queue.domain, network, origin);
-                (self.health.connections.answered, self.health.names.answered) = (true, true);
-            }
+            self.trouble.health.remember_earlier(id, queue.domain, origin);
         }
     }
 }
 
-/// What asks for an origin's robots.txt.
+/// The request for an origin's robots.txt.
 pub(crate) fn robots_of(queue: QueueId, origin: &str) -> Option<Waiting> {
     let url = CrawlUrl::parse(&format!("{origin}/robots.txt")).ok()?;
     let owner = Some(Box::new(RobotsOwner { queue, origin: origin.into(), before: None }));
     Some(Waiting { owner, ..Waiting::new(url) })
-}
-
-/// Whether a resolver says that there is no such host: of one that was there it says so when it lies, or has lost the way.
-pub(crate) fn is_denial(kind: FailureKind) -> bool {
-    use FailureKind as K;
-    matches!(kind, K::NameNotFound | K::NameNoData | K::AddressRefused)
-}
-
-/// Whether a failure speaks of the resolvers, and not of the name.
-fn is_of_resolver(kind: FailureKind) -> bool {
-    matches!(kind, FailureKind::NameTimeout | FailureKind::NameServerFailure)
-}
-
-/// Whether a host is a name, and no address.
-fn is_name(host: &str) -> bool {
-    host.ends_with(|last: char| last.is_ascii_alphabetic())
-}
-
-/// The part of an address that unrelated hosts do not share: /24, or /48 (RFC 6177).
-pub(crate) fn network_of(address: IpAddr) -> u64 {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => u64::from(u32::from(v4) >> 8),
-        IpAddr::V6(v6) => (u128::from(v6) >> 80) as u64 | 1 << 63,
-    }
-}
-
-/// The same where no address is known: names of unrelated domains are unrelated.
-fn name_network(domain: DomainId) -> u64 {
-    u64::from(domain) | 1 << 62
 }

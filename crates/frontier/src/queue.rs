@@ -1,107 +1,57 @@
-//! One host's waiting URLs, with what is known of its name and its robots.txt. No rules live here.
+//! One host: its waiting URLs, and the state that each part stores for it.
 
 use std::io;
-use std::net::IpAddr;
 
-use lycosa_url::{Failure, Micros, NameClass};
+use lycosa_url::Micros;
 
 use crate::backlog::Backlog;
+use crate::names::Name;
 use crate::patience::Evidence;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
-use crate::robots::KeptRules;
+use crate::robots::{Origins, Robots};
 use crate::schedule::AddressId;
 use crate::spill::Spill;
 use crate::waiting::Waiting;
 
-/// URLs of a host that wait until they are due outside its backlog, at most: where more would, the host waits.
+/// URLs of a host outside its backlog that are not due, at most: beyond that the host waits.
 pub(crate) const LATER: usize = 16;
 
-/// What is known of a host's name.
-#[derive(Clone, Debug)]
-pub(crate) enum Name {
-    /// Nothing: never asked, or run out.
-    Unknown,
-    /// Wanted, or asked; the queue waits. `idled`: how long slots had been idle until then.
-    Asked { idled: Micros },
-    /// Resolved and vetted.
-    Known {
-        addresses: Vec<IpAddr>,
-        clock: AddressId,
-        expires: Micros,
-        elapsed_us: u32,
-        class: NameClass,
-        /// When it is asked for anew, ahead of its end; never, once that has been done.
-        refresh_at: Micros,
-        /// Whether it is being asked for anew now.
-        refreshing: bool,
-        /// When it was last answered past what was cached; 0: never.
-        fresh_at: Micros,
-    },
-    /// Does not resolve, or only to addresses that are refused.
-    Failed { failure: Failure, expires: Micros },
-}
-
-impl Name {
-    /// Whether an answer for it is on its way although one is known.
-    pub(crate) fn is_being_refreshed(&self) -> bool {
-        matches!(self, Name::Known { refreshing: true, .. })
-    }
-}
-
-/// What is known of an origin's robots.txt.
-#[derive(Debug)]
-pub(crate) enum Robots {
-    /// Asked for; the queue waits.
-    Asked,
-    /// It fails: asked for again when the evidence says so. Its origin's URLs wait.
-    Parked(Box<Evidence>),
-    /// The rules, and when they are asked for anew, ahead of their end: they count meanwhile, and when that fails.
-    Known { rules: KeptRules, expires: Micros, refresh_at: Micros },
-    /// Could not be had, and nothing more is tried for now: its origin's URLs fail.
-    Failed { failure: Failure, expires: Micros },
-}
-
-/// A host's queue. Filled by admission, retries and redirects; emptied by grants.
+/// A host's queue, with the host's state: `origins` is written by robots, `name` and `doubted` by names, `pace` by politeness,
+/// `is_scheduled` and `failing` where the queue is scheduled or failed, all else by trouble.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// The host, as in its URLs.
     pub(crate) host: Box<str>,
-    /// What comes before the backlog, the next one last: robots.txt requests, and URLs that wait for theirs.
+    /// URLs before the backlog, the next one last: robots.txt requests, and URLs that wait for theirs.
     pub(crate) front: Vec<Waiting>,
-    /// In order of turn.
+    /// URLs in the order in which they came.
     pub(crate) backlog: Backlog,
-    /// URLs of the backlog whose turn had come before they were due: at most [`LATER`].
+    /// URLs of the backlog that were next before they were due: at most [`LATER`].
     pub(crate) later: Vec<Waiting>,
-    /// By origin: nearly always one.
-    pub(crate) robots: Vec<(Box<str>, Robots)>,
-    /// The name.
+    /// The state of its robots.txt files.
+    pub(crate) origins: Origins,
+    /// The state of its name.
     pub(crate) name: Name,
-    /// What speaks against the host: its name, or its connections.
+    /// The evidence against the host: its name, or its connections.
     pub(crate) trouble: Option<Box<Evidence>>,
     /// Whether it has answered this process.
     pub(crate) answered: bool,
-    /// The mark of the page that it gave last (`captive.rs`); 0: none.
+    /// The mark of the last page (`captive.rs`); 0: none.
     pub(crate) mark: u64,
-    /// The mark of its robots.txt, where that was rules or a 404; 0: none.
-    pub(crate) rules_mark: u64,
-    /// Whether it gave a page with another mark since then: no portal gave that.
-    pub(crate) has_own_rules: bool,
-    /// Whether it answered when it was to be given up: its URLs fail each on its own.
+    /// Whether it answered when it was to be given up: each URL has its own tries.
     pub(crate) is_there: bool,
-    /// The Crawl-delay of rules that were forgotten, since a captive portal may have given them, or answered since.
-    pub(crate) last_delay: Option<std::time::Duration>,
-    /// Whether its name was learnt behind a captive portal: it is asked for past the cache.
+    /// Whether its name may be from a captive portal: it is asked for past the cache.
     pub(crate) doubted: bool,
-    /// How often the host may be asked.
+    /// Interval and concurrency of its requests.
     pub(crate) pace: Pace,
     /// The host's registered domain.
     pub(crate) domain: DomainId,
-    /// The address at which the domain was last said to live, by this host.
+    /// The address at which this host was last known to be.
     pub(crate) lives_at: Option<AddressId>,
-    /// Whether the queue stands in the schedule, or waits for room in its domain.
-    pub(crate) placed: bool,
-    /// Whether it stands among those whose name fails.
+    /// Whether the queue is in the schedule, or waits for a request to its domain to end.
+    pub(crate) is_scheduled: bool,
+    /// Whether its URLs are being settled without a fetch.
     pub(crate) failing: bool,
 }
 
@@ -113,25 +63,22 @@ impl Queue {
             front: Vec::new(),
             backlog: Backlog::default(),
             later: Vec::new(),
-            robots: Vec::new(),
+            origins: Origins::default(),
             name: Name::Unknown,
             trouble: None,
             answered: false,
             mark: 0,
-            rules_mark: 0,
-            has_own_rules: false,
             is_there: false,
-            last_delay: None,
             doubted: false,
             pace: Pace::default(),
             domain: 0,
             lives_at: None,
-            placed: false,
+            is_scheduled: false,
             failing: false,
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no URL waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.front.is_empty() && self.backlog.is_empty() && self.later.is_empty()
     }
@@ -142,32 +89,32 @@ impl Queue {
         own.count() + self.backlog.len() + self.later.len()
     }
 
-    /// When something in it is due; 0: at any time. The host's pace comes on top.
+    /// When a URL is due; 0: at any time. The host's pace comes on top.
     pub(crate) fn due_at(&self) -> Micros {
         let has_now = !self.front.is_empty() || (!self.backlog.is_empty() && self.later.len() < LATER);
         if has_now { 0 } else { self.later.iter().map(|waiting| waiting.due).min().unwrap_or(0) }
     }
 
-    /// Whether all that waits belongs to origins whose robots.txt fails.
+    /// Whether all waiting URLs belong to origins whose robots.txt is missing.
     pub(crate) fn is_parked(&self) -> bool {
         let parked = |waiting: &Waiting| {
-            matches!(self.robots(waiting.url.origin()), Some(Robots::Parked(_) | Robots::Asked))
+            matches!(self.origins.get(waiting.url.origin()), Some(Robots::Parked(_) | Robots::Asked))
         };
         (self.backlog.is_empty() || self.later.len() >= LATER)
             && self.front.iter().chain(&self.later).all(parked)
     }
 
-    /// Puts a URL back that was taken out, to be next when it is due.
+    /// Puts back a URL that was taken out: it is next when it is due.
     pub(crate) fn put_first(&mut self, waiting: Waiting, now: Micros) {
         if waiting.due > now { self.later.push(waiting) } else { self.front.push(waiting) }
     }
 
-    /// Lets a URL wait until it is due.
+    /// Puts back a URL that is not due.
     pub(crate) fn postpone(&mut self, waiting: Waiting) {
         self.later.push(waiting);
     }
 
-    /// Takes out what is next and due.
+    /// Takes out the next URL that is due.
     pub(crate) fn pop(
         &mut self,
         spill: &mut Spill,
@@ -180,8 +127,8 @@ impl Queue {
             }
             return Ok(Some(waiting));
         }
-        if let Some(place) = self.later.iter().position(|waiting| waiting.due <= now) {
-            return Ok(Some(self.later.remove(place)));
+        if let Some(index) = self.later.iter().position(|waiting| waiting.due <= now) {
+            return Ok(Some(self.later.remove(index)));
         }
         while self.later.len() < LATER {
             match self.backlog.pop(&self.host, spill, held)? {
@@ -192,95 +139,20 @@ impl Queue {
         Ok(None)
     }
 
-    /// Shows each page's URL that waits, in no order.
+    /// Shows each waiting page's URL, in no order.
     pub(crate) fn each_waiting(&self, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
         self.front.iter().chain(&self.later).filter(|waiting| waiting.owner.is_none()).for_each(&mut show);
         self.backlog.each(&self.host, spill, show)
     }
 
-    /// Whether the URL at the head waits for its robots.txt; the answer places the queue again.
+    /// Whether the URL at the head waits for its robots.txt; its outcome schedules the queue again.
     pub(crate) fn waits_for_robots(&self) -> bool {
         self.front.last().is_some_and(|waiting| {
-            waiting.owner.is_none() && matches!(self.robots(waiting.url.origin()), Some(Robots::Asked))
+            waiting.owner.is_none() && matches!(self.origins.get(waiting.url.origin()), Some(Robots::Asked))
         })
     }
 
-    /// What is known of an origin's robots.txt.
-    pub(crate) fn robots(&self, origin: &str) -> Option<&Robots> {
-        self.robots.iter().find(|(known, _)| &**known == origin).map(|(_, robots)| robots)
-    }
-
-    /// Notes that an origin's robots.txt is asked for. Rules that still count do so until the answer.
-    /// Gives what speaks against the origin.
-    pub(crate) fn ask_robots(&mut self, origin: &str, now: Micros) -> Option<Box<Evidence>> {
-        match self.robots.iter_mut().find(|(known, _)| &**known == origin) {
-            Some((_, Robots::Known { expires, refresh_at, .. })) if *expires > now => {
-                *refresh_at = Micros::MAX
-            }
-            Some((_, robots)) => {
-                if let Robots::Parked(evidence) = std::mem::replace(robots, Robots::Asked) {
-                    return Some(evidence);
-                }
-            }
-            None => self.set_robots(origin, Robots::Asked),
-        }
-        None
-    }
-
-    /// Notes that new rules could not be had, if the old ones still count: they are asked for again half-way to their
-    /// end, or after a pause if that is longer.
-    pub(crate) fn keeps_robots(&mut self, origin: &str, pause: Micros, now: Micros) -> bool {
-        match self.robots.iter_mut().find(|(known, _)| &**known == origin) {
-            Some((_, Robots::Known { expires, refresh_at, .. })) if *expires > now => {
-                *refresh_at = now.saturating_add(pause.max((*expires - now) / 2));
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Forgets that an origin's robots.txt is asked for; rules that count stay.
-    pub(crate) fn forget_robots(&mut self, origin: &str) {
-        self.robots.retain(|(known, robots)| &**known != origin || !matches!(robots, Robots::Asked));
-    }
-
-    /// Notes what is known of an origin's robots.txt.
-    pub(crate) fn set_robots(&mut self, origin: &str, robots: Robots) {
-        match self.robots.iter_mut().find(|(known, _)| &**known == origin) {
-            Some((_, entry)) => *entry = robots,
-            None => {
-                self.robots.reserve_exact(1);
-                self.robots.push((origin.into(), robots));
-            }
-        }
-    }
-
-    /// The same of rules that were given. What may be somebody else's leaves the Crawl-delay of those before.
-    pub(crate) fn learn_robots(&mut self, origin: &str, robots: Robots, is_own: bool) {
-        let delay = self.crawl_delay();
-        self.set_robots(origin, robots);
-        self.last_delay = if is_own { None } else { delay };
-    }
-
-    /// Learns the mark of a robots.txt that may be the host's own. `is_empty`: there are none, and none any more may be a portal's word.
-    pub(crate) fn learn_rules_mark(&mut self, mark: u64, is_empty: bool) {
-        if mark != self.rules_mark && (self.rules_mark == 0 || !is_empty) {
-            (self.rules_mark, self.has_own_rules) = (mark, false);
-        }
-    }
-
-    /// Learns the mark of a page.
-    pub(crate) fn learn_mark(&mut self, mark: u64) {
-        self.has_own_rules |= self.rules_mark != 0 && self.rules_mark != mark;
-        self.mark = mark;
-    }
-
-    /// The mark of its robots.txt, where that is known to be its own; 0: none.
-    pub(crate) fn own_rules_mark(&self) -> u64 {
-        if self.has_own_rules { self.rules_mark } else { 0 }
-    }
-
-    /// Lets its name expire, and be asked for past the cache: a captive portal may have given it.
+    /// Lets its name expire and be asked for past the cache: it may be from a captive portal.
     pub(crate) fn doubt_name(&mut self) {
         self.doubted = true;
         if let Name::Known { expires, .. } = &mut self.name {
@@ -288,26 +160,9 @@ impl Queue {
         }
     }
 
-    /// Lets rules expire: they are asked for again before the next page. Their Crawl-delay holds until the host gives rules again.
-    pub(crate) fn doubt_robots(&mut self, mut is_doubted: impl FnMut(&str, Micros) -> bool) {
-        let delay = self.crawl_delay();
-        for (origin, robots) in &mut self.robots {
-            if let Robots::Known { expires, .. } = robots
-                && *expires > 0
-                && is_doubted(origin, *expires)
-            {
-                *expires = 0;
-                self.last_delay = delay;
-            }
-        }
-    }
-
-    /// The longest Crawl-delay of the host's origins; of rules that were forgotten too, until it gives new ones.
-    pub(crate) fn crawl_delay(&self) -> Option<std::time::Duration> {
-        let delays = self.robots.iter().filter_map(|(_, robots)| match robots {
-            Robots::Known { rules, .. } => rules.crawl_delay(),
-            _ => None,
-        });
-        delays.max().max(self.last_delay)
+    /// Learns the mark of a page.
+    pub(crate) fn learn_mark(&mut self, mark: u64) {
+        self.origins.see_page(mark);
+        self.mark = mark;
     }
 }

@@ -1,4 +1,4 @@
-//! Answers that were recorded lately: which of them nobody's other answer has confirmed, also across a snapshot.
+//! Recently recorded responses: which of them no different response has confirmed, also across a snapshot.
 
 use std::collections::VecDeque;
 
@@ -8,23 +8,23 @@ use lycosa_url::{CrawlUrl, Digest, Micros};
 use crate::codec::{self, put_bytes, put_number};
 use crate::politeness::domains::DomainId;
 
-/// An answer that was recorded.
+/// A response that was recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent {
-    /// What it says, as one number: `mark.rs`.
+    /// The mark of its content: `mark.rs`.
     pub(crate) mark: u64,
     pub(crate) domain: DomainId,
     pub(crate) network: u64,
-    /// Whether its host gave another answer before.
+    /// Whether its host sent another response before.
     pub(crate) changed: bool,
-    /// When it was asked for, and answered; 0: it has been decided what it is.
+    /// When it was requested, and when it had been received; 0: it is confirmed.
     pub(crate) at: Micros,
     pub(crate) finished: Micros,
-    /// Where the log's record ends, of what an earlier process recorded.
+    /// Where its record ends in the log, if an earlier process recorded it.
     pub(crate) position: u64,
     /// Whether it is a page; a robots.txt otherwise.
     pub(crate) is_page: bool,
-    /// The URL, its depth, what its request had beyond a GET, its status and where it redirected to.
+    /// URL, depth, options of the request, status and redirect target.
     pub(crate) url: CrawlUrl,
     pub(crate) depth: u32,
     pub(crate) options: Option<Box<RequestOptions>>,
@@ -32,7 +32,7 @@ pub(crate) struct Recent {
     pub(crate) redirect: Option<CrawlUrl>,
 }
 
-/// Those that may be a captive portal's: nobody was asked after them who gave another answer.
+/// Those that may be a captive portal's: no later request had a different response.
 pub(crate) fn unconfirmed(recent: &VecDeque<Recent>) -> impl Iterator<Item = &Recent> {
     let last = recent.iter().max_by_key(|one| one.at);
     let is_last = move |one: &Recent| last.is_some_and(|last| last.mark == one.mark);
@@ -44,7 +44,7 @@ pub(crate) fn unconfirmed(recent: &VecDeque<Recent>) -> impl Iterator<Item = &Re
 }
 
 impl Recent {
-    /// By what dedup knows its request.
+    /// The key of its request.
     pub(crate) fn key(&self) -> Digest {
         lycosa_records::key_of(self.url.borrow(), self.options.as_deref())
     }
@@ -58,7 +58,7 @@ impl Recent {
         numbers.into_iter().chain(small).for_each(|number| put_number(record, number));
     }
 
-    /// Reads it; `domain` gives that of a URL's host.
+    /// Reads it; `domain` returns the domain of a URL's host.
     pub(crate) fn unpack(from: &mut &[u8], domain: impl FnOnce(&CrawlUrl) -> DomainId) -> Option<Self> {
         let url = CrawlUrl::parse(codec::text(from)?).ok()?;
         let redirect = match codec::text(from)? {
@@ -83,14 +83,14 @@ impl Recent {
     }
 }
 
-/// Appends the options of those that have some, each behind its place.
+/// Appends the options of those that have some, each after its index.
 pub(crate) fn pack_options(recent: &[&Recent], record: &mut Vec<u8>) {
     let options =
-        |(place, one): (usize, &&Recent)| Some((place, lycosa_records::write_map(one.options.as_deref()?)?));
+        |(index, one): (usize, &&Recent)| Some((index, lycosa_records::write_map(one.options.as_deref()?)?));
     let packed: Vec<_> = recent.iter().enumerate().filter_map(options).collect();
     put_number(record, packed.len() as u64);
-    for (place, options) in packed {
-        put_number(record, place as u64);
+    for (index, options) in packed {
+        put_number(record, index as u64);
         put_bytes(record, &options);
     }
 }
@@ -98,9 +98,9 @@ pub(crate) fn pack_options(recent: &[&Recent], record: &mut Vec<u8>) {
 /// Reads them into those that were read before, in the same order.
 pub(crate) fn unpack_options(recent: &mut VecDeque<Recent>, from: &mut &[u8]) -> Option<()> {
     for _ in 0..codec::number(from)? {
-        let place = usize::try_from(codec::number(from)?).ok()?;
+        let index = usize::try_from(codec::number(from)?).ok()?;
         let options = lycosa_records::read_map(codec::bytes(from)?)?;
-        recent.get_mut(place)?.options = Some(options);
+        recent.get_mut(index)?.options = Some(options);
     }
     Some(())
 }

@@ -1,6 +1,6 @@
-//! URLs that were settled and wait again: done → waiting, failed → waiting, refused → waiting.
+//! Settled URLs that are opened again: done → waiting, failed → waiting, refused → waiting.
 //!
-//! Guarantee: what is opened is recorded (as an outcome that is not its URL's last, without a lease) before it is sent, so that
+//! Guarantee: an opened URL is recorded (as an outcome that is not its last, without a lease) before it is requested, so that
 //! a restart finds it waiting.
 
 use std::io;
@@ -9,19 +9,18 @@ use hashbrown::{HashMap, HashSet};
 use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::{Digest, Micros};
 
-use crate::intake::Ghost;
-use crate::queue::{Name, Robots};
+use crate::names::Name;
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::waiting::{Candidate, pack};
+use crate::waiting::Candidate;
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// Opens a settled URL again: `page` is made by [`Outcome::reopened`] and says how it had ended. Gives whether the URL was known;
+    /// Opens a settled URL again: `page` is made by [`Outcome::reopened`] and says how it had ended. Returns whether the URL was known;
     /// the page is to be recorded then, before anything is taken.
     pub fn reopen(&mut self, page: &Outcome, now: Micros) -> io::Result<bool> {
         let request = page.request();
-        if !self.seen.contains(&self.key(&Candidate::of(request)))? {
+        if !self.dedup.contains(&Candidate::of(request))? {
             return Ok(false);
         }
         if request.depth == 0 {
@@ -41,20 +40,20 @@ impl<R: Resolve> Frontier<R> {
         self.verify(now)?;
         let mut open: HashMap<&str, HashSet<Digest>> = HashMap::new();
         for request in requests.clone() {
-            if self.seen.contains(&self.key(&Candidate::of(request)))? {
+            if self.dedup.contains(&Candidate::of(request))? {
                 open.entry(request.url.host()).or_default().insert(request.key());
             }
         }
-        for lease in self.leases.values().filter(|lease| lease.waiting.purpose() == Purpose::Page) {
+        for (_, lease) in self.leases.iter().filter(|(_, lease)| lease.waiting.purpose() == Purpose::Page) {
             let waiting = &lease.waiting;
             open.get_mut(waiting.url.host()).map(|settled| settled.remove(&waiting.key()));
         }
         for (host, settled) in &mut open {
-            let Some(id) = self.known_queue(host) else { continue };
-            let ghosts = &self.ghosts;
-            self.queues[id as usize].each_waiting(&self.spill, |waiting| {
+            let Some(id) = self.hosts.find(host) else { continue };
+            let tombstones = &self.dedup.tombstones;
+            self.hosts.each_waiting(id, |waiting| {
                 let key = waiting.key();
-                if ghosts.get(&key) != Some(&Ghost::Settled) {
+                if !tombstones.is_settled(&key) {
                     settled.remove(&key);
                 }
             })?;
@@ -66,7 +65,7 @@ impl<R: Resolve> Frontier<R> {
         Ok(requests.into_iter().filter(is_settled).collect())
     }
 
-    /// Lets a settled URL wait.
+    /// Enqueues a settled URL.
     pub(crate) fn open(&mut self, page: &Outcome, now: Micros) {
         let request = &page.response.request;
         let from = match &page.response.result {
@@ -74,36 +73,35 @@ impl<R: Resolve> Frontier<R> {
             Err(failure) => State::settled(failure),
         };
         if from == State::Done && page.redirect.is_none() {
-            self.counts.pages = self.counts.pages.saturating_sub(1);
-            let domain = self.schedule.domains.of(request.url.host());
-            self.schedule.domains.uncount_page(domain);
+            self.pages = self.pages.saturating_sub(1);
+            let domain = self.politeness.domains.of(request.url.host());
+            self.politeness.domains.uncount_page(domain);
         }
-        self.counts.tally.shift(from, State::Waiting, 1);
+        self.tally.shift(from, State::Waiting, 1);
         let id = self.queue_of(request.url.host());
         self.forgive_host(id);
-        // After a restart its entry may stand in its queue still, as one to be passed over.
+        // After a restart its entry may still be in its queue, with a tombstone.
         let key = request.key();
-        if self.ghosts.get(&key) == Some(&Ghost::Settled) {
-            self.ghosts.remove(&key);
+        if self.dedup.tombstones.is_settled(&key) {
+            self.dedup.tombstones.remove(&key);
         } else {
-            let queue = &mut self.queues[id as usize];
-            self.held += queue.backlog.push(|into| pack(into, &Candidate::of(request), (0, 0)));
+            self.hosts.push(id, &Candidate::of(request));
         }
-        self.place(id, now);
+        self.enqueue(id, now);
     }
 
-    /// What an earlier process opened again; told by the log.
+    /// An earlier process opened this URL again.
     pub(crate) fn restore_reopened(&mut self, page: &Outcome) -> io::Result<()> {
         self.reopen(page, 0).map(|_| ())
     }
 
-    /// What spoke against a host speaks no more: somebody wants it tried again.
+    /// Forgets the evidence against a host: it is to be tried again.
     fn forgive_host(&mut self, id: QueueId) {
-        let queue = &mut self.queues[id as usize];
+        let queue = &mut self.hosts[id];
         queue.trouble = None;
-        queue.robots.retain(|(_, robots)| !matches!(robots, Robots::Failed { .. } | Robots::Parked(_)));
+        queue.origins.forgive();
         // Which of them is this host's may not be known yet; the others' comes again.
-        self.failing_addresses.clear();
+        self.trouble.addresses.clear();
         if matches!(queue.name, Name::Failed { .. }) {
             queue.name = Name::Unknown;
             queue.doubted = true;

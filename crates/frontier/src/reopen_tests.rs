@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::tests::{Names, SECOND, answer, failed, frontier, run, url};
 use super::*;
 use lycosa_records::{Purpose, Request, RequestOptions};
-use lycosa_url::FailureKind;
+use lycosa_url::{Failure, FailureKind};
 
 /// A crawl of a host without robots.txt: its settings.
 fn settings() -> Settings {

@@ -97,7 +97,7 @@ fn the_new_place_of_a_seed_belongs_to_the_crawl_of_all_that_share_it() {
         all.get_mut(&*node).unwrap().add_requests(&[request], 0).unwrap();
     }
     for (node, frontier) in &mut all {
-        assert!(frontier.allow(url("http://new.com/page").borrow(), 1, false), "{node}");
+        assert!(frontier.admission.allow(url("http://new.com/page").borrow(), 1, false), "{node}");
     }
     let waiting: u64 = all.values().map(|frontier| frontier.counts().tally.count(State::Waiting)).sum();
     assert_eq!(waiting, 1, "its owner alone fetches it");

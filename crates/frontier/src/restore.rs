@@ -1,41 +1,45 @@
-//! The frontier from the log: what a crashed crawl had recorded is done again, without fetching.
+//! The frontier from the log: replays what a crashed crawl had recorded.
 //!
 //! Guarantees: after [`Restore::finish`] a URL is settled exactly if its last outcome was recorded, and waits
-//! otherwise; no host and no address is asked before its interval has passed since then, because what
-//! was in flight at the crash may have arrived at the server at any moment before; a longer pause that a site asked
-//! for goes on; a host that may have asked for one when nobody was there to hear it is left alone for [`UNHEARD`].
+//! otherwise; no host and no address gets a request before its interval has passed since then, because requests in flight at the
+//! crash may have arrived at any moment before; a longer pause that a site asked for continues; a host whose response was lost
+//! may have asked for one, and is delayed by [`UNANSWERED_PAUSE`].
 
 use std::io;
 use std::time::Duration;
 
 use lycosa_records::{Entry, Outcome, Purpose, Request};
-use lycosa_url::{CrawlUrl, Digest, Micros};
+use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::SOME_PAGE;
-use crate::codec::MAX_COUNT;
-use crate::intake::Ghost;
-use crate::mark::{is_own_rules, rules_mark, rules_of};
+use crate::dedup::Tombstone;
+use crate::health::network_of;
 use crate::outcome::tries;
-use crate::probe::network_of;
-use crate::robots::Rules;
 use crate::same::Giver;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::{Candidate, Waiting};
 use crate::{Frontier, Resolve};
 
-/// How long a host is left alone whose answer was lost with the process: sites that count requests by the minute, as most
+/// The delay of a host whose response was lost with the process: sites that count requests by the minute, as most
 /// do, ask with Retry-After for no longer pause. In the job's time.
-const UNHEARD: Duration = Duration::from_secs(60);
+const UNANSWERED_PAUSE: Duration = Duration::from_secs(60);
 
-/// How far the log has been told.
+/// How far the log has been replayed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Replay {
-    /// When the process began that is told of, and its last outcome.
+    /// When the replayed process began, and its last time in the log.
     process: Micros,
     last: Micros,
-    /// Where the record ends that is told now.
+    /// Where the record that is replayed now ends.
     position: u64,
+}
+
+impl Replay {
+    /// Nothing is replayed yet; `last`: the last time that a snapshot has.
+    pub(crate) fn after(last: Micros) -> Self {
+        Replay { last, ..Replay::default() }
+    }
 }
 
 /// A frontier that is being restored; fed in the order of the log.
@@ -44,29 +48,27 @@ pub struct Restore<'a, R> {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Begins to restore a frontier that is empty or was loaded from a snapshot, or goes on with that.
+    /// Begins or resumes the replay into a frontier that is empty or was loaded from a snapshot.
     pub fn restore(&mut self) -> Restore<'_, R> {
-        self.restoring = true;
-        let last = self.died_at;
-        self.replay.get_or_insert(Replay { last, ..Replay::default() });
+        self.replay.get_or_insert(Replay::after(self.trouble.died_at));
         Restore { frontier: self }
     }
 
-    /// Where the restoring is.
+    /// The replay's state.
     fn replay(&mut self) -> &mut Replay {
         self.replay.get_or_insert_default()
     }
 }
 
 impl<R: Resolve> Restore<'_, R> {
-    /// The position in the log of what is told next: where its record ends. First that of the snapshot, if there was one.
+    /// The position in the log of the next record's end. First that of the snapshot, if there was one.
     pub fn at(&mut self, position: u64) {
         if std::mem::replace(&mut self.frontier.replay().position, position) == 0 {
-            self.frontier.captive.is_before(position);
+            self.frontier.trouble.captive.is_before(position);
         }
     }
 
-    /// A record of the log, which ends at a position. What was accepted, was about to be sent, or became of a URL is done again.
+    /// Replays a record of the log, which ends at a position.
     pub fn entry(&mut self, entry: &Entry<'_>, end: u64) -> io::Result<()> {
         self.at(end);
         match entry {
@@ -87,13 +89,13 @@ impl<R: Resolve> Restore<'_, R> {
             Entry::Leased(leased) => {
                 self.begin(leased.process);
                 self.last(leased.granted);
-                self.frontier.leave_alone(leased.process, leased.process);
+                self.frontier.delay_unanswered(leased.process, leased.process);
             }
             Entry::Outcome(outcome) => self.last(outcome.response.finished),
         }
     }
 
-    /// Links that other shards own, which a replayed record has found; they are to be told to their owners before the next record.
+    /// Takes the links that other shards own and that replayed records have found: their owners replay them before the next record.
     pub fn take_outbox(&mut self) -> Vec<(Box<str>, Request)> {
         let links = self.frontier.take_outbox();
         self.frontier.outbox_delivered();
@@ -109,17 +111,11 @@ impl<R: Resolve> Restore<'_, R> {
     pub fn lease(&mut self, url: &CrawlUrl, number: u64, process: Micros, granted: Micros) {
         self.begin(process);
         self.last(granted);
-        self.was_granted(number);
+        self.frontier.leases.was_granted(number);
         let frontier = &mut *self.frontier;
-        frontier.leave_alone(process, process);
+        frontier.delay_unanswered(process, process);
         let queue = frontier.queue_of(url.host());
-        frontier.unanswered.insert(number, (queue, granted));
-    }
-
-    /// A lease of this number was granted: the next one has a greater.
-    fn was_granted(&mut self, number: u64) {
-        let next = number.min(MAX_COUNT) + self.frontier.lease_step;
-        self.frontier.next_lease = self.frontier.next_lease.max(next);
+        frontier.leases.await_outcome(number, queue, granted);
     }
 
     /// A process began then: before that none ran.
@@ -127,23 +123,23 @@ impl<R: Resolve> Restore<'_, R> {
         let replay = self.frontier.replay();
         if std::mem::replace(&mut replay.process, process) != process && process > replay.last {
             self.was_down(process);
-            // What the process before it left in doubt has been opened again.
-            self.frontier.captive.forget_all();
+            // It has opened again what the process before it left in doubt.
+            self.frontier.trouble.captive.forget_all();
         }
         self.last(process);
     }
 
-    /// The log tells of something then.
+    /// A record has this time.
     fn last(&mut self, at: Micros) {
         let replay = self.frontier.replay();
         replay.last = replay.last.max(at);
     }
 
-    /// No process ran between the last that is told and then.
+    /// No process ran between the last time in the log and this one.
     fn was_down(&mut self, until: Micros) {
         let last = self.frontier.replay().last;
         if last > 0 {
-            self.frontier.was_down(until.saturating_sub(last));
+            self.frontier.trouble.was_down(&mut self.frontier.hosts, until.saturating_sub(last));
         }
     }
 
@@ -152,7 +148,7 @@ impl<R: Resolve> Restore<'_, R> {
         let request = &page.response.request;
         self.last(page.response.finished);
         if page.is_reopened() {
-            self.frontier.captive.forget_reopened(&request.key());
+            self.frontier.trouble.captive.forget_reopened(&request.key());
             return match request.purpose {
                 Purpose::Robots => {
                     self.forget_robots(&request.url);
@@ -161,8 +157,8 @@ impl<R: Resolve> Restore<'_, R> {
                 _ => self.frontier.restore_reopened(page),
             };
         }
-        self.frontier.unanswered.remove(&request.lease);
-        self.was_granted(request.lease);
+        self.frontier.leases.was_answered(request.lease);
+        self.frontier.leases.was_granted(request.lease);
         if request.purpose == Purpose::Robots {
             self.frontier.queue_of(request.url.host());
         }
@@ -176,23 +172,20 @@ impl<R: Resolve> Restore<'_, R> {
         Ok(())
     }
 
-    /// Starts all clocks, and lets every queue go where it waits next.
+    /// Starts all clocks, and schedules every queue.
     pub fn finish(self, now: Micros) {
         let mut this = self;
-        this.frontier.died_at = this.frontier.replay().last;
+        this.frontier.trouble.died_at = this.frontier.replay().last;
         this.was_down(now);
         let frontier = this.frontier;
-        (frontier.restoring, frontier.replay) = (false, None);
-        frontier.leave_alone(Micros::MAX, now);
-        let pause = frontier.settings.scaled(frontier.settings.address_interval);
-        frontier.not_before = now.saturating_add(pause);
-        frontier.schedule.rest_all(now);
-        frontier.manners.hold(now);
-        frontier.remember_well();
+        frontier.replay = None;
+        frontier.delay_unanswered(Micros::MAX, now);
+        frontier.politeness.restart(now);
+        frontier.remember_healthy();
         frontier.settle_pages();
-        for id in 0..frontier.queues.len() as QueueId {
-            frontier.rest(id, now);
-            frontier.place(id, now);
+        for id in 0..frontier.hosts.len() as QueueId {
+            frontier.politeness.delay_host(&mut frontier.hosts[id], now);
+            frontier.enqueue(id, now);
         }
     }
 
@@ -201,47 +194,46 @@ impl<R: Resolve> Restore<'_, R> {
         let position = self.frontier.replay().position;
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
-        let (digest, key) = (&request.key(), frontier.key(&Candidate::of(request)));
+        let (digest, candidate) = (&request.key(), Candidate::of(request));
         // It was fetched, so that it had been decided by then.
-        if frontier.seen.is_suspected(&key) {
+        if frontier.dedup.is_suspected(&candidate) {
             frontier.verify(0)?;
         }
-        let Some(id) = frontier.known_queue(request.url.host()) else { return Ok(()) };
-        if !frontier.seen.contains(&key)? || frontier.ghosts.get(digest) == Some(&Ghost::Settled) {
+        let Some(id) = frontier.hosts.find(request.url.host()) else { return Ok(()) };
+        if !frontier.dedup.contains(&candidate)? || frontier.dedup.tombstones.is_settled(digest) {
             return Ok(());
         }
         frontier.cookies.receive(&page.response);
-        let waiting = frontier.take_out(id, digest)?;
+        let waiting = frontier.hosts.take_out(id, digest, &mut frontier.dedup.tombstones)?;
         if page.retry {
             let attempt = tries(page);
             match waiting {
                 Some(waiting) => {
-                    let waiting = Waiting { attempt, due: frontier.due_again(page), ..waiting };
-                    let queue = &mut frontier.queues[id as usize];
-                    frontier.held += queue.backlog.push(|into| waiting.pack(into));
+                    let waiting = Waiting { attempt, due: frontier.trouble.due_again(page), ..waiting };
+                    frontier.hosts.requeue(id, &waiting);
                 }
                 None => {
-                    frontier.ghosts.insert(*digest, Ghost::Tried(attempt));
+                    frontier.dedup.tombstones.insert(*digest, Tombstone::Tried(attempt));
                 }
             }
             return Ok(());
         }
         if waiting.is_none() {
-            frontier.ghosts.insert(*digest, Ghost::Settled);
+            frontier.dedup.tombstones.insert(*digest, Tombstone::Settled);
         }
-        frontier.counts.tally.shift(State::Waiting, State::Leased, 1);
-        let queue = &mut frontier.queues[id as usize];
+        frontier.tally.shift(State::Waiting, State::Leased, 1);
+        let queue = &mut frontier.hosts[id];
         let network = page.response.address.map_or(0, network_of);
         // A log of an earlier version has no marks.
         if page.mark != 0 {
             let giver = Giver { domain: queue.domain, network, before: queue.mark, rules: 0 };
-            frontier.captive.remember(page, page.mark, giver, position);
+            frontier.trouble.captive.remember(page, page.mark, giver, position);
             queue.learn_mark(page.mark);
         }
         let received = match &page.response.result {
             Ok(received) => received,
             Err(failure) => {
-                frontier.counts.tally.shift(State::Leased, State::settled(failure), 1);
+                frontier.tally.shift(State::Leased, State::settled(failure), 1);
                 return Ok(());
             }
         };
@@ -252,12 +244,12 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// Rules that were a captive portal's.
     fn forget_robots(&mut self, url: &CrawlUrl) {
-        if let Some(id) = self.frontier.known_queue(url.host()) {
-            self.frontier.queues[id as usize].doubt_robots(|origin, _| origin == url.origin());
+        if let Some(id) = self.frontier.hosts.find(url.host()) {
+            self.frontier.hosts[id].origins.doubt(|origin, _| origin == url.origin());
         }
     }
 
-    /// The rules that a robots.txt gave; where it gave none, it is asked for again.
+    /// A robots.txt's outcome; without rules, it is asked for again.
     fn robots(&mut self, page: &Outcome) {
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
@@ -267,46 +259,21 @@ impl<R: Resolve> Restore<'_, R> {
         if (300..=399).contains(&received.status) {
             return;
         }
-        let agent = &frontier.settings.robots_agent;
-        let Some(rules) = Rules::of_answer(received.status, rules_of(page), agent) else { return };
-        let rules = frontier.rules.keep(rules);
-        let robots = frontier.settings.robots_known(rules, page.response.finished);
-        let mark = rules_mark(page);
-        let queue = &mut frontier.queues[queue as usize];
-        let is_empty = received.status >= 400 || rules_of(page).is_empty();
-        mark.into_iter().for_each(|mark| queue.learn_rules_mark(mark, is_empty));
-        queue.learn_robots(asked.origin(), robots, is_own_rules(received.status, rules_of(page)));
-        if queue.mark == 0 {
+        let (queue, answer) = (&mut frontier.hosts[queue], (page, received.status));
+        let at = page.response.finished;
+        if frontier.robots.learn(&mut queue.origins, asked.origin(), answer, at) && queue.mark == 0 {
             queue.mark = page.mark.max(SOME_PAGE);
         }
     }
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Lets the hosts rest whose requests were granted before a process began, and still have no outcome: the one before it
+    /// Delays hosts with unanswered leases that were granted before a process began: the one before it
     /// has died by then.
-    fn leave_alone(&mut self, process: Micros, from: Micros) {
-        let until = from.saturating_add(self.settings.scaled(UNHEARD));
-        for (_, (queue, _)) in self.unanswered.extract_if(|_, (_, granted)| *granted < process) {
-            self.queues[queue as usize].pace.hold(until);
-        }
-    }
-
-    /// Takes a URL out of its queue, if it is next there; entries before it that are settled go.
-    fn take_out(&mut self, id: QueueId, digest: &Digest) -> io::Result<Option<Waiting>> {
-        let queue = &mut self.queues[id as usize];
-        loop {
-            let ghosts = &self.ghosts;
-            let wanted = |waiting: &Waiting| {
-                let found = waiting.key();
-                found == *digest || ghosts.get(&found) == Some(&Ghost::Settled)
-            };
-            let popped = queue.backlog.pop_if(&queue.host, &mut self.spill, &mut self.held, wanted)?;
-            let Some(waiting) = popped else { return Ok(None) };
-            self.ghosts.remove(&waiting.key());
-            if waiting.key() == *digest {
-                return Ok(Some(waiting));
-            }
+    fn delay_unanswered(&mut self, process: Micros, from: Micros) {
+        let until = from.saturating_add(self.settings.scaled(UNANSWERED_PAUSE));
+        for queue in self.leases.take_unanswered(process) {
+            self.hosts[queue].pace.delay_until(until);
         }
     }
 }

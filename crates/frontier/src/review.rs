@@ -1,215 +1,237 @@
-//! Hosts that fail: when they are given up, and what is told of them.
+//! The review of hosts that fail: which are given up, and what is reported of them.
 
 use std::cmp::Reverse;
 
-use lycosa_url::{FailureKind, Micros};
-
 use hashbrown::HashMap;
+use lycosa_url::{Failure, FailureKind, Micros};
 
+use crate::hosts::Hosts;
+use crate::leases::{Lease, Leases};
+use crate::names::Name;
 use crate::patience::{Evidence, LastWord};
 use crate::probe::robots_of;
-use crate::queue::{Name, Queue, Robots};
+use crate::queue::Queue;
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::{Frontier, Lease, Resolve};
+use crate::trouble::Trouble;
+use crate::waiting::Waiting;
+use crate::{Frontier, Resolve};
 
-/// Failing hosts are looked at so often at most, in microseconds, and so long after for each of them: a look costs about a
-/// tenth of that.
+/// The pause between two reviews, in microseconds, and what each failing host adds to it: a review costs about a tenth of that.
 const PAUSE: Micros = 250_000;
 const PAUSE_FOR_EACH: Micros = 2;
 
-/// A host that fails, and that something waits for.
+/// A host that fails and that URLs wait for.
 #[derive(Clone, Debug)]
 pub struct Failing {
     /// The host.
     pub host: String,
-    /// What it fails with.
+    /// Its last failure.
     pub kind: FailureKind,
     /// URLs that wait for it.
     pub waiting: usize,
-    /// Until when it is tried at least.
+    /// Until when it is tried, at least.
     pub until: Micros,
+}
+
+/// What a review makes of a host.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// It is tried on.
+    Keep,
+    /// It is asked for this robots.txt before it is given up.
+    Ask(Waiting),
+    /// It or one of its origins is given up: its URLs are settled.
+    Failed,
+    /// Its name is given up until then.
+    NameFailed(Failure, Micros),
 }
 
 impl<R: Resolve> Frontier<R> {
     /// Gives up hosts with which the patience has run out.
     pub(crate) fn review(&mut self, now: Micros) {
-        if now < self.review_at || !self.review_wanted || self.health.is_suspended() {
+        if self.trouble.review_due_at().is_none_or(|due| now < due) {
             return;
         }
+        self.trouble.begin_review(&self.hosts, now);
+        let waiting = self.tally.count(State::Waiting);
+        let is_alone =
+            !self.dedup.has_suspects() && self.trouble.has_only_failing(&self.hosts, &self.leases, waiting);
+        if !self.trouble.may_give_up(is_alone, now) {
+            return;
+        }
+        let troubled: Vec<QueueId> = self.trouble.troubled.iter().copied().collect();
+        for id in troubled {
+            match self.trouble.review_host(&mut self.hosts, id, now) {
+                Verdict::Keep => {}
+                Verdict::Ask(robots) => {
+                    self.hosts[id].front.push(robots);
+                    self.enqueue(id, now);
+                }
+                Verdict::Failed => self.trouble.fail_later(&mut self.hosts, id),
+                Verdict::NameFailed(failure, expires) => self.give_up_name(id, failure, expires),
+            }
+        }
+        self.trouble.review_addresses(&mut self.hosts, now);
+    }
+
+    /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
+    pub fn only_failing(&self) -> bool {
+        self.trouble.only_failing.is_some() && !self.trouble.troubled.is_empty()
+    }
+
+    /// Hosts that fail and that URLs wait for, at most this many; those that are given up last come first.
+    pub fn failing(&self, max: usize, now: Micros) -> Vec<Failing> {
+        self.trouble.report(&self.hosts, max, now)
+    }
+}
+
+impl Trouble {
+    /// Begins a review: hosts without evidence are forgotten.
+    fn begin_review(&mut self, hosts: &Hosts, now: Micros) {
         self.review_wanted = false;
         self.review_at = now.saturating_add(PAUSE + self.troubled.len() as Micros * PAUSE_FOR_EACH);
-        let queues = &self.queues;
-        self.troubled.retain(|id| {
-            let queue = &queues[*id as usize];
-            queue.trouble.is_some()
-                || queue.robots.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_) | Robots::Asked))
-        });
-        let well = self.health.clock(now);
-        let is_alone = self.has_only_failing();
-        // A host that was well until a moment ago may soon answer again: only failing hosts are left once that is decided.
-        let begins = (!self.health.is_fresh(now)).then_some(well);
+        self.troubled.retain(|id| hosts[*id].trouble.is_some() || hosts[*id].origins.is_waiting());
+    }
+
+    /// Whether hosts may be given up now. `is_alone`: only failing hosts are left.
+    fn may_give_up(&mut self, is_alone: bool, now: Micros) -> bool {
+        // A host that was healthy until a moment ago may soon answer again: only failing hosts are left once that is decided.
+        let begins = (!self.health.is_fresh(now)).then_some(self.health.clock(now));
         self.only_failing = self.only_failing.or(begins).filter(|_| is_alone);
         self.review_wanted = is_alone && self.only_failing.is_none();
         if self.is_unclear(now) {
             // Hosts that answer, a suspension or its time end this.
             self.review_wanted = !self.troubled.is_empty();
-            return;
+            return false;
         }
-        let troubled: Vec<QueueId> = self.troubled.iter().copied().collect();
-        for id in troubled {
-            self.review_host(id, now);
-        }
-        self.review_addresses(now);
+        true
     }
 
-    /// Gives up all hosts of addresses at which nobody answers: each alone would have to wait for its turn at the address's pace.
-    fn review_addresses(&mut self, now: Micros) {
+    /// Gives up all hosts of addresses at which no host answers: each alone would have to wait for its turn at the address's pace.
+    pub(crate) fn review_addresses(&mut self, hosts: &mut Hosts, now: Micros) {
         let (patience, alone) = (self.patience, self.only_failing);
         let until = self.health.clock(now).saturating_add(patience.span);
-        let given_up = self.failing_addresses.extract_if(|_, evidence| evidence.is_enough(&patience, alone));
+        let given_up = self.addresses.extract_if(|_, evidence| evidence.is_enough(&patience, alone));
         let given_up: HashMap<_, _> = given_up.collect();
         if given_up.is_empty() {
             return;
         }
-        for id in 0..self.queues.len() {
-            let queue = &mut self.queues[id];
+        for (id, queue) in hosts.iter_mut() {
             if let Name::Known { clock, .. } = &queue.name
                 && let Some(evidence) = given_up.get(clock)
                 && !queue.is_empty()
-                // One that answered before is asked itself: it may be resting only.
+                // One that answered before is asked itself: it may only be delayed.
                 && (!queue.answered
                     || queue.trouble.as_ref().is_some_and(|trouble| trouble.last_word == LastWord::Silent))
             {
                 queue.trouble = Some(Box::new(Evidence { given_up: Some(until), ..evidence.clone() }));
-                self.troubled.insert(id as QueueId);
-                self.fail_later(id as QueueId);
+                self.troubled.insert(id);
+                self.fail_queue(id, queue);
             }
         }
     }
 
-    /// Gives up a host, or origins of it.
-    fn review_host(&mut self, id: QueueId, now: Micros) {
-        let (patience, well, alone) = (self.patience, self.health.clock(now), self.only_failing);
+    /// Gives up a host, or origins of it; returns what is to be done about it.
+    pub(crate) fn review_host(&mut self, hosts: &mut Hosts, id: QueueId, now: Micros) -> Verdict {
+        let (patience, healthy_at, alone) = (self.patience, self.health.clock(now), self.only_failing);
         let expires = now.saturating_add(patience.span.max(1));
-        let queue = &mut self.queues[id as usize];
-        let mut is_given_up = false;
-        for (_, robots) in &mut queue.robots {
-            if let Robots::Parked(evidence) = robots
-                && evidence.is_enough(&patience, alone)
-            {
-                *robots = Robots::Failed { failure: evidence.failure.clone().of_robots(), expires };
-                is_given_up = true;
-            }
+        let queue = &mut hosts[id];
+        let is_given_up = queue.origins.give_up(|evidence| evidence.is_enough(&patience, alone), expires);
+        if let Some(robots) = self.asks_for_last_word(queue, id) {
+            return robots.map_or(Verdict::Keep, Verdict::Ask);
         }
-        if self.asks_for_last_word(id, now) {
-            return;
-        }
-        let queue = &mut self.queues[id as usize];
         let enough = |evidence: &&mut Box<_>| Evidence::is_enough(evidence, &patience, alone);
         if let Some(evidence) =
             queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none()).filter(enough)
         {
-            evidence.given_up = Some(well.saturating_add(patience.span.max(1)));
+            evidence.given_up = Some(healthy_at.saturating_add(patience.span.max(1)));
             let failure = evidence.failure.clone();
             match queue.name {
                 Name::Asked { .. } => {
                     queue.trouble = None;
-                    self.give_up_name(id, failure, expires);
+                    Verdict::NameFailed(failure, expires)
                 }
-                _ => self.fail_later(id),
+                _ => Verdict::Failed,
             }
         } else if is_given_up {
-            self.fail_later(id);
+            Verdict::Failed
+        } else {
+            Verdict::Keep
         }
     }
 
-    /// Asks a host that is to be given up whether it is there at all, if it was before; gives whether its answer is waited for.
-    fn asks_for_last_word(&mut self, id: QueueId, now: Micros) -> bool {
+    /// Asks a host that is to be given up for its robots.txt, if it has answered before. `None`: it is not asked; `Some(None)`: the
+    /// response is awaited.
+    fn asks_for_last_word(&self, queue: &mut Queue, id: QueueId) -> Option<Option<Waiting>> {
         let (patience, alone) = (self.patience, self.only_failing);
-        let queue = &mut self.queues[id as usize];
-        let first = queue.robots.first().map(|(origin, _)| origin.clone());
-        let Some(evidence) = queue.trouble.as_mut().filter(|evidence| {
+        let first = queue.origins.first().map(Box::from);
+        let evidence = queue.trouble.as_mut().filter(|evidence| {
             queue.answered
                 && evidence.given_up.is_none()
                 && !evidence.is_of_name()
                 && evidence.is_enough(&patience, alone)
-        }) else {
-            return false;
-        };
-        let robots = first.and_then(|origin| robots_of(id, &origin));
+        })?;
+        let robots = first.and_then(|origin: Box<str>| robots_of(id, &origin));
         match (evidence.last_word, robots) {
-            (LastWord::Asked, _) => true,
+            (LastWord::Asked, _) => Some(None),
             (LastWord::Unasked, Some(robots)) => {
                 evidence.last_word = LastWord::Asked;
-                queue.front.push(robots);
-                self.place(id, now);
-                true
+                Some(Some(robots))
             }
-            _ => false,
+            _ => None,
         }
     }
 
-    /// Whether nothing waits but for hosts that fail.
-    fn has_only_failing(&self) -> bool {
+    /// Whether all URLs that wait, `waiting` of them, and all requests that are out are failing hosts'.
+    pub(crate) fn has_only_failing(&self, hosts: &Hosts, leases: &Leases, waiting: u64) -> bool {
         let is_failing = |id: &QueueId| {
-            let queue = &self.queues[*id as usize];
+            let queue = &hosts[*id];
             queue.trouble.is_some() || queue.is_parked()
         };
-        // A robots.txt that nothing waits for was asked for to see whether somebody answers.
+        // A robots.txt that no URL waits for was asked for to see whether the host answers.
         let is_no_work = |lease: &Lease| {
-            let is_probe = lease.waiting.owner.is_some() && self.queues[lease.queue as usize].is_empty();
+            let is_probe = lease.waiting.owner.is_some() && hosts[lease.queue].is_empty();
             let is_failing =
-                self.troubled.contains(&lease.queue) || self.failing_addresses.contains_key(&lease.address);
+                self.troubled.contains(&lease.queue) || self.addresses.contains_key(&lease.address);
             is_probe || is_failing
         };
         let failing = self.troubled.iter().filter(|id| is_failing(id));
-        let mut waiting: usize = failing.map(|id| self.queues[*id as usize].len()).sum();
-        if !self.failing_addresses.is_empty() {
+        let mut of_failing: usize = failing.map(|id| hosts[*id].len()).sum();
+        if !self.addresses.is_empty() {
             let lives_there = |queue: &&Queue| match &queue.name {
-                Name::Known { clock, .. } => self.failing_addresses.contains_key(clock),
+                Name::Known { clock, .. } => self.addresses.contains_key(clock),
                 _ => false,
             };
-            let others =
-                (0..).zip(&self.queues).filter(|(id, _)| !self.troubled.contains(id) || !is_failing(id));
-            waiting += others.map(|(_, queue)| queue).filter(lives_there).map(Queue::len).sum::<usize>();
+            let others = hosts.iter().filter(|(id, _)| !self.troubled.contains(id) || !is_failing(id));
+            of_failing += others.map(|(_, queue)| queue).filter(lives_there).map(Queue::len).sum::<usize>();
         }
-        waiting as u64 >= self.counts.tally.count(State::Waiting)
-            && self.suspects.is_empty()
-            && self.leases.values().all(is_no_work)
+        of_failing as u64 >= waiting && leases.iter().all(|(_, lease)| is_no_work(lease))
     }
 
-    /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
-    pub fn only_failing(&self) -> bool {
-        self.only_failing.is_some() && !self.troubled.is_empty()
-    }
-
-    /// Hosts that fail and that something waits for, those that are given up last first, at most so many.
-    pub fn failing(&self, max: usize, now: Micros) -> Vec<Failing> {
-        let well = self.health.clock(now);
+    /// Hosts that fail and that URLs wait for, those that are given up last first, at most so many.
+    pub(crate) fn report(&self, hosts: &Hosts, max: usize, now: Micros) -> Vec<Failing> {
+        let healthy_at = self.health.clock(now);
         let mut failing: Vec<(QueueId, &Evidence)> = Vec::with_capacity(self.troubled.len());
         for id in &self.troubled {
-            let queue = &self.queues[*id as usize];
-            let parked = queue.robots.iter().filter_map(|(_, robots)| match robots {
-                Robots::Parked(evidence) => Some(evidence),
-                _ => None,
-            });
-            let evidence = queue.trouble.iter().chain(parked).max_by_key(|evidence| evidence.since);
-            failing.extend(evidence.filter(|_| !queue.is_empty()).map(|evidence| (*id, evidence.as_ref())));
+            let queue = &hosts[*id];
+            let own = queue.trouble.as_deref().into_iter();
+            let evidence = own.chain(queue.origins.evidence()).max_by_key(|evidence| evidence.since);
+            failing.extend(evidence.filter(|_| !queue.is_empty()).map(|evidence| (*id, evidence)));
         }
         let last = |(_, evidence): &(QueueId, &Evidence)| Reverse(evidence.until(&self.patience));
-        // Only those that are told are sorted: there may be millions, and the loop waits for this.
+        // Only those that are reported are sorted: there may be millions, and the loop waits for this.
         if failing.len() > max {
             failing.select_nth_unstable_by_key(max, last);
             failing.truncate(max);
         }
         failing.sort_unstable_by_key(last);
-        let told = |(id, evidence): (QueueId, &Evidence)| {
-            let queue = &self.queues[id as usize];
-            let left = evidence.until(&self.patience).saturating_sub(well);
+        let report = |(id, evidence): (QueueId, &Evidence)| {
+            let queue = &hosts[id];
+            let left = evidence.until(&self.patience).saturating_sub(healthy_at);
             let (host, kind) = (queue.host.to_string(), evidence.failure.kind);
             Failing { host, kind, waiting: queue.len(), until: now.saturating_add(left) }
         };
-        failing.into_iter().map(told).collect()
+        failing.into_iter().map(report).collect()
     }
 }

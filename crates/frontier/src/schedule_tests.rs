@@ -1,9 +1,58 @@
 //! Addresses in their order, by hand.
 
-use super::*;
-use crate::politeness::domains::Budget;
+use std::net::IpAddr;
 
-fn schedule(concurrency: u32, interval: Micros, most_domains: u32) -> Schedule {
+use super::*;
+use crate::politeness::domains::Domains;
+use crate::politeness::pace::{HealthSignal, Limits};
+
+/// A schedule with the addresses and domains that it orders.
+struct Orders {
+    schedule: Schedule,
+    addresses: Addresses,
+    domains: Domains,
+}
+
+impl Orders {
+    fn address(&mut self, address: IpAddr) -> AddressId {
+        self.addresses.id(address)
+    }
+
+    fn next(&mut self, now: Micros) -> Option<(AddressId, QueueId)> {
+        self.schedule.next(&self.addresses, now)
+    }
+
+    fn due_at(&self) -> Option<Micros> {
+        self.schedule.due_at()
+    }
+
+    fn start(&mut self, id: AddressId, now: Micros) {
+        self.addresses.start(id, now);
+        self.pass(id, now);
+    }
+
+    fn pass(&mut self, id: AddressId, now: Micros) {
+        self.schedule.pass(&self.addresses, id, now);
+    }
+
+    fn end(&mut self, id: AddressId, at: Micros) {
+        self.addresses.end(id, at);
+        self.schedule.update(&self.addresses, id);
+    }
+
+    fn observe(&mut self, id: AddressId, host: QueueId, signal: HealthSignal, at: Micros) {
+        self.addresses.observe(id, host, signal, at);
+        self.schedule.update(&self.addresses, id);
+    }
+
+    fn add_domain(&mut self, id: AddressId, domain: DomainId) {
+        if self.addresses.add_domain(id, domain) {
+            self.schedule.update(&self.addresses, id);
+        }
+    }
+}
+
+fn schedule(concurrency: u32, interval: Micros, most_domains: u32) -> Orders {
     let limits = Limits {
         concurrency,
         floor: interval,
@@ -13,13 +62,14 @@ fn schedule(concurrency: u32, interval: Micros, most_domains: u32) -> Schedule {
         successes: 10,
         share: 1,
     };
-    Schedule::new(limits, most_domains, Domains::new(Budget::default()))
+    let addresses = Addresses::new(limits, most_domains);
+    Orders { schedule: Schedule::default(), addresses, domains: Domains::default() }
 }
 
 /// Places a queue of a domain.
-fn place(schedule: &mut Schedule, address: AddressId, due: Micros, queue: QueueId, domain: &str) {
-    let domain = schedule.domains.of(domain);
-    schedule.place(address, due, queue, domain);
+fn place(orders: &mut Orders, address: AddressId, due: Micros, queue: QueueId, domain: &str) {
+    let domain = orders.domains.of(domain);
+    orders.schedule.enqueue(&orders.addresses, address, due, (queue, domain));
 }
 
 #[test]
@@ -88,7 +138,7 @@ fn what_comes_late_of_a_small_domain_overtakes_a_large_one() {
 fn an_address_of_many_domains_has_the_rate_of_as_many_as_count() {
     let mut schedule = schedule(1, 1_000, 4);
     let one = schedule.address("93.184.216.34".parse().unwrap());
-    let rate = |schedule: &mut Schedule, from: Micros| {
+    let rate = |schedule: &mut Orders, from: Micros| {
         (0..20).for_each(|queue| place(schedule, one, from, queue, "a.com"));
         let mut starts = Vec::new();
         for now in from..from + 4_000 {
@@ -103,16 +153,16 @@ fn an_address_of_many_domains_has_the_rate_of_as_many_as_count() {
     assert_eq!(rate(&mut schedule, 0), 4);
     for name in ["a.com", "www.a.com", "b.com"] {
         let domain = schedule.domains.of(name);
-        schedule.settle_in(one, domain);
+        schedule.add_domain(one, domain);
     }
     assert_eq!(rate(&mut schedule, 10_000), 8, "two registered domains");
     for number in 0..100 {
         let domain = schedule.domains.of(&format!("{number}.test"));
-        schedule.settle_in(one, domain);
+        schedule.add_domain(one, domain);
     }
     assert_eq!(rate(&mut schedule, 20_000), 16, "four count");
     let domain = schedule.domains.of("b.com");
-    schedule.move_out(one, domain, 30_000);
+    schedule.addresses.remove_domain(one, domain, 30_000);
     assert_eq!(rate(&mut schedule, 31_000), 12, "one has left");
 }
 
@@ -120,13 +170,12 @@ fn an_address_of_many_domains_has_the_rate_of_as_many_as_count() {
 fn one_hosts_trouble_is_its_own_and_that_of_two_is_the_addresss() {
     let mut schedule = schedule(1, 1_000, 1);
     let one = schedule.address("93.184.216.34".parse().unwrap());
-    let interval =
-        |schedule: &Schedule| schedule.addresses[one as usize].pace.interval(&schedule.limits_of(one));
-    (0..5).for_each(|_| schedule.observe(one, 7, Sign::Trouble, 0));
+    let interval = |orders: &Orders| orders.addresses.interval(one);
+    (0..5).for_each(|_| schedule.observe(one, 7, HealthSignal::Trouble, 0));
     assert_eq!(interval(&schedule), 1_000);
-    schedule.observe(one, 8, Sign::Trouble, 0);
+    schedule.observe(one, 8, HealthSignal::Trouble, 0);
     assert_eq!(interval(&schedule), 2_000);
-    schedule.observe(one, 9, Sign::Success(0), 0);
-    schedule.observe(one, 7, Sign::Trouble, 0);
+    schedule.observe(one, 9, HealthSignal::Success(0), 0);
+    schedule.observe(one, 7, HealthSignal::Trouble, 0);
     assert_eq!(interval(&schedule), 2_000, "a success between them");
 }

@@ -8,8 +8,6 @@ use lycosa_records::Task;
 use lycosa_url::{AddressPolicy, Micros};
 
 use crate::admission::Scope;
-use crate::queue::Robots;
-use crate::robots::KeptRules;
 use crate::{Ahead, KeyKind, Ownership, SeenSettings, Shared};
 
 /// Settings of the frontier.
@@ -28,11 +26,11 @@ pub struct Settings {
     pub max_redirects: usize,
     /// Further tries of a URL, a name or a robots.txt after a transient failure, at least: see `patience`.
     pub retries: u32,
-    /// How long a host, a name or a URL has to fail before it is given up, counted in time in which the crawl itself is well.
+    /// How long a host, a name or a URL has to fail before it is given up, counted in time in which the crawl itself is healthy.
     /// Zero: the retries alone count, and what is not transient is believed at once.
     pub patience: Duration,
-    /// How long the crawl may be suspended before it ends with what waits left waiting; a twelfth of it where no host has ever
-    /// answered. `None`: for ever.
+    /// How long the crawl may be suspended before it ends with URLs waiting; a twelfth of that if no host has ever answered.
+    /// `None`: for ever.
     pub longest_suspension: Option<Duration>,
     /// The host's pause after such a failure; doubles with each try.
     pub retry_delay: Duration,
@@ -44,8 +42,7 @@ pub struct Settings {
     pub host_concurrency: u32,
     /// Requests to an address at once.
     pub address_concurrency: u32,
-    /// Of the time that a site takes to answer: the interval, at least; between the intervals above and `max_interval`
-    /// (Heritrix waits five times as long).
+    /// Minimum interval as a multiple of response time, between the intervals above and `max_interval` (Heritrix: 5).
     pub response_multiple: f64,
     /// The longest interval that slow answers or trouble make. Trouble (408, 429, 502 to 504, time-outs, broken
     /// connections) doubles a host's interval, and an address's where several hosts are in trouble.
@@ -85,17 +82,17 @@ pub struct Settings {
     pub addresses: AddressPolicy,
     /// Bytes of waiting URLs in memory; what is more goes to `queue_directory`.
     pub queue_memory: usize,
-    /// Where waiting URLs go that do not fit; nothing: all stay in memory.
+    /// The directory of waiting URLs that do not fit; `None`: all stay in memory.
     pub queue_directory: Option<PathBuf>,
     /// When names of hosts are asked for.
     pub ahead: Ahead,
-    /// What a URL is known by.
+    /// The kind of key by which a URL is known.
     pub key: KeyKind,
     /// Bytes of known URLs in memory; what is more goes to `seen_directory`.
     pub seen_memory: usize,
-    /// Where known URLs go that do not fit; nothing: all stay in memory.
+    /// The directory of known URLs that do not fit; `None`: all stay in memory.
     pub seen_directory: Option<PathBuf>,
-    /// Bytes of cookies in memory; 0: none are kept, and none sent.
+    /// Bytes of cookies in memory; 0: none are stored, and none sent.
     pub cookie_memory: usize,
     /// Which job and task its requests belong to.
     pub task: Arc<Task>,
@@ -163,24 +160,18 @@ impl Settings {
 
     /// A duration of the job's own time on the machine's clock.
     pub(crate) fn scaled(&self, duration: Duration) -> Micros {
-        let micros = duration.as_secs_f64() * 1e6 / self.speed;
-        // `as` saturates; a year keeps sums far from overflow.
-        (micros as Micros).min(365 * 24 * 3600 * 1_000_000)
-    }
-
-    /// Rules that a robots.txt has just given.
-    pub(crate) fn robots_known(&self, rules: KeptRules, now: Micros) -> Robots {
-        let expires = now.saturating_add(self.scaled(self.robots_ttl));
-        Robots::Known { rules, expires, refresh_at: expires.saturating_sub(self.robots_ahead()) }
-    }
-
-    /// How long before their end rules are asked for anew: an hour of a day.
-    pub(crate) fn robots_ahead(&self) -> Micros {
-        self.scaled(self.robots_ttl) / 24
+        scaled(duration, self.speed)
     }
 
     /// The pause after the failure of try number `attempt` (from 0).
     pub(crate) fn backoff(&self, attempt: u32) -> Micros {
         self.scaled(self.retry_delay.saturating_mul(1 << attempt.min(10)))
     }
+}
+
+/// A duration of a job's own time on the machine's clock.
+pub(crate) fn scaled(duration: Duration, speed: f64) -> Micros {
+    let micros = duration.as_secs_f64() * 1e6 / speed;
+    // `as` saturates; a year keeps sums far from overflow.
+    (micros as Micros).min(365 * 24 * 3600 * 1_000_000)
 }

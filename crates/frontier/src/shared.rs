@@ -7,8 +7,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use lycosa_clocks::{Busy, Claim, ClockKey, Clocks, Ticket};
 use lycosa_url::{Micros, digest_of};
 
-use crate::schedule::{AddressId, QueueId};
-use crate::{Frontier, Resolve};
+use hashbrown::HashMap;
+
+use crate::Settings;
+use crate::politeness::Politeness;
+use crate::queue::Queue;
+use crate::schedule::AddressId;
 
 /// What is shared with other frontiers.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +21,114 @@ pub struct Shared {
     pub clocks: Option<Arc<Clocks>>,
     /// Pages fetched or on lease in all shards of the crawl; `None`: this frontier is the only shard.
     pub pages: Option<Arc<AtomicU64>>,
+}
+
+/// This frontier's part of what is shared.
+#[derive(Debug)]
+pub(crate) struct Sharing {
+    clocks: Option<Arc<Clocks>>,
+    /// Leased requests, by the number of their lease.
+    tickets: HashMap<u64, Tickets>,
+    /// The tickets of the request that is leased next.
+    claimed: Option<Tickets>,
+    pub(crate) pages: PageCount,
+    is_slower_reported: bool,
+}
+
+impl Sharing {
+    /// By the settings.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Sharing {
+            clocks: settings.shared.clocks.clone(),
+            tickets: HashMap::new(),
+            claimed: None,
+            pages: PageCount::new(settings.shared.pages.clone()),
+            is_slower_reported: false,
+        }
+    }
+
+    /// Whether the clocks let a host have a request at an address now, which [`Sharing::lease`] takes over. If not, host or address are
+    /// delayed until another try is worth it. `until`: when the lease expires.
+    pub(crate) fn claim(
+        &mut self,
+        politeness: &mut Politeness,
+        queue: &mut Queue,
+        address: AddressId,
+        (now, until): (Micros, Micros),
+    ) -> Result<(), Busy> {
+        let Some(clocks) = self.clocks.clone() else { return Ok(()) };
+        let limits = politeness.host_limits(queue);
+        let (interval, concurrency) = (queue.pace.interval(&limits), queue.pace.concurrency(&limits));
+        let host = Claim { key: host_key(queue), interval, concurrency, until };
+        let host = clocks.start(&host, now).inspect_err(|busy| queue.pace.delay_until(busy.retry_at))?;
+        let addresses = &politeness.addresses;
+        let (interval, concurrency) = (addresses.interval(address), addresses.concurrency(address));
+        let claim = Claim { key: addresses.clock_key(address), interval, concurrency, until };
+        match clocks.start(&claim, now) {
+            Ok(address) => {
+                self.claimed = Some(Tickets { clocks, host, address, is_ended: false });
+                Ok(())
+            }
+            Err(busy) => {
+                clocks.cancel(&host, now);
+                politeness.addresses.delay_until(address, busy.retry_at);
+                Err(busy)
+            }
+        }
+    }
+
+    /// The request that was claimed has a lease.
+    pub(crate) fn lease(&mut self, number: u64) {
+        if let Some(tickets) = self.claimed.take() {
+            self.tickets.insert(number, tickets);
+        }
+    }
+
+    /// The request of a lease has ended.
+    pub(crate) fn end(
+        &mut self,
+        number: u64,
+        politeness: &Politeness,
+        (queue, address): (&Queue, AddressId),
+        at: Micros,
+    ) {
+        if let Some(mut tickets) = self.tickets.remove(&number) {
+            let interval = queue.pace.interval(&politeness.host_limits(queue));
+            tickets.end(interval, politeness.addresses.interval(address), at);
+        }
+    }
+
+    /// Delays host and address for the others as long as for this frontier.
+    pub(crate) fn delay(&self, politeness: &Politeness, queue: &Queue, address: AddressId, now: Micros) {
+        if let Some(clocks) = &self.clocks {
+            clocks.delay(host_key(queue), queue.pace.ready_at(), now);
+            let addresses = &politeness.addresses;
+            clocks.delay(addresses.clock_key(address), addresses.ready_at(address), now);
+        }
+    }
+
+    /// The same of a host alone.
+    pub(crate) fn delay_host(&self, queue: &Queue, now: Micros) {
+        if let Some(clocks) = &self.clocks {
+            clocks.delay(host_key(queue), queue.pace.ready_at(), now);
+        }
+    }
+
+    /// The message that another crawl has a longer interval, the first time.
+    pub(crate) fn report_slower(&mut self, queue: &Queue, busy: &Busy) -> Option<String> {
+        let slower = busy.slower.filter(|_| !self.is_slower_reported)?;
+        self.is_slower_reported = true;
+        let (host, seconds) = (&queue.host, slower as f64 / 1e6);
+        Some(format!(
+            "another crawl on this machine requests {host} every {seconds:.3} s at most: the longer interval counts for both, \
+             for every host that they share"
+        ))
+    }
+}
+
+/// The key of a host's clock.
+fn host_key(queue: &Queue) -> ClockKey {
+    ClockKey::of(&digest_of(&*queue.host))
 }
 
 /// The part of a crawl's page budget that this frontier uses.
@@ -87,71 +199,5 @@ impl Drop for Tickets {
     fn drop(&mut self) {
         let now = self.clocks.now();
         self.end(0, 0, now);
-    }
-}
-
-impl<R: Resolve> Frontier<R> {
-    /// Whether the clocks shared with others let a queue start a request at an address now. If they do, the next lease takes the tickets;
-    /// if not, host or address are delayed until it is worth another try.
-    pub(crate) fn claim(&mut self, id: QueueId, address: AddressId, now: Micros) -> bool {
-        let Some(clocks) = self.settings.shared.clocks.clone() else { return true };
-        let (limits, until) = (self.host_limits(id), now.saturating_add(self.lease_time()));
-        let pace = &self.queues[id as usize].pace;
-        let (interval, concurrency) = (pace.interval(&limits), pace.concurrency(&limits));
-        let host = Claim { key: self.host_key(id), interval, concurrency, until };
-        let host = match clocks.start(&host, now) {
-            Ok(ticket) => ticket,
-            Err(busy) => {
-                self.tell_slower(id, &busy);
-                self.queues[id as usize].pace.hold(busy.retry_at);
-                return false;
-            }
-        };
-        let (interval, concurrency) = self.schedule.interval(address);
-        let key = self.schedule.clock_key(address);
-        match clocks.start(&Claim { key, interval, concurrency, until }, now) {
-            Ok(address) => {
-                self.claimed = Some(Tickets { clocks, host, address, is_ended: false });
-                true
-            }
-            Err(busy) => {
-                clocks.cancel(&host, now);
-                self.tell_slower(id, &busy);
-                self.schedule.hold(address, busy.retry_at);
-                false
-            }
-        }
-    }
-
-    /// Delays host and address for the others as long as for this frontier.
-    pub(crate) fn share_delays(&self, id: QueueId, address: AddressId, now: Micros) {
-        if let Some(clocks) = &self.settings.shared.clocks {
-            self.share_host_delay(id, now);
-            clocks.delay(self.schedule.clock_key(address), self.schedule.ready_at(address), now);
-        }
-    }
-
-    /// Delays a host for the others as long as for this frontier.
-    pub(crate) fn share_host_delay(&self, id: QueueId, now: Micros) {
-        if let Some(clocks) = &self.settings.shared.clocks {
-            clocks.delay(self.host_key(id), self.queues[id as usize].pace.ready_at(), now);
-        }
-    }
-
-    /// Reports once that another crawl has a longer interval.
-    fn tell_slower(&mut self, id: QueueId, busy: &Busy) {
-        let Some(slower) = busy.slower.filter(|_| !self.is_slower_told) else { return };
-        self.is_slower_told = true;
-        let text = format!(
-            "another crawl on this machine asks {} every {:.3} s at most: the longer interval holds for both, here and wherever they meet",
-            self.queues[id as usize].host,
-            slower as f64 / 1e6
-        );
-        self.health.tell(text);
-    }
-
-    /// The key of a host's clock.
-    fn host_key(&self, id: QueueId) -> ClockKey {
-        ClockKey::of(&digest_of(&*self.queues[id as usize].host))
     }
 }

@@ -1,40 +1,39 @@
 //! The frontier as bytes and back: all views of the log at one of its positions, together.
 //!
-//! Guarantees: a frontier that is loaded and then told the rest of the log equals one that was told the whole log;
-//! what is on lease is saved as waiting; files that a snapshot names are whole before it is complete. Bytes that are
-//! no snapshot give an error, never a panic; whoever stores them holds their checksum.
+//! Guarantees: a frontier that is loaded and replays the rest of the log equals one that replays the whole log;
+//! URLs on lease are saved as waiting; files that a snapshot names are whole before it is complete. Bytes that are
+//! no snapshot return an error, never a panic; the caller checks their checksum.
 //!
 //! ```text
-//! records: files · counts · places of the scope · queue … · ghosts · cookies · paces · leases   then the dedup tree
+//! records: files · counts · scope · queue … · tombstones · cookies · paces · leases   then the dedup tree
 //! ```
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv6Addr};
 
 use hashbrown::HashMap;
-use lycosa_url::{CrawlUrl, Digest, Micros};
+use lycosa_url::CrawlUrl;
 
-use crate::backlog::Backlog;
 use crate::captive::RECENT;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
-use crate::intake::Ghost;
+use crate::dedup::Tombstones;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
-use crate::queue::{Queue, Robots};
+use crate::queue::Queue;
 use crate::recent::{Recent, pack_options, unpack_options};
-use crate::robots::{Rules, RulesStore};
+use crate::restore::Replay;
+use crate::robots::RobotsCache;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::Waiting;
-use crate::{Frontier, Resolve, Seen, Settings};
+use crate::{Frontier, Refusal, Resolve, Seen, Settings};
 
 /// The version of this layout, and the oldest that is read as well: in that of 6 URLs have no time at which they are due, in that of 7
 /// no options, and there is no outbox.
 const VERSION: u64 = 8;
 const OLDEST: u64 = 6;
 
-/// The files beside a snapshot that it names, by number. They are kept as long as the snapshot is.
+/// The files that a snapshot names, by number. They are needed as long as the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotFiles {
     /// Pieces of host queues.
@@ -75,146 +74,92 @@ impl SnapshotFiles {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Writes everything that the log up to now has made of this frontier. Nothing may be between its record in the
-    /// log and [`Frontier::done`].
+    /// Writes the state that the log up to now has made. No outcome may be recorded in the log and not yet passed to
+    /// [`Frontier::done`].
     pub fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
         let mut record = Vec::new();
         self.verify(0)?;
-        let files =
-            SnapshotFiles { queues: self.spill.sync()?, seen: self.seen.files().into_iter().collect() };
+        let files = SnapshotFiles { queues: self.hosts.sync()?, seen: self.dedup.files() };
         write_record(into, &mut record, |record| files.pack(record))?;
         write_record(into, &mut record, |record| self.pack_counts(record))?;
         write_record(into, &mut record, |record| {
-            put_number(record, self.admission.places().len() as u64);
-            self.admission.places().for_each(|place| put_bytes(record, place.as_bytes()));
+            put_number(record, self.admission.included().len() as u64);
+            self.admission.included().for_each(|name| put_bytes(record, name.as_bytes()));
         })?;
         let first = self.unsettled();
-        for (id, queue) in self.queues.iter().enumerate() {
-            let first = first.get(&(id as QueueId)).map(Vec::as_slice).unwrap_or_default();
+        for (id, queue) in self.hosts.iter() {
+            let first = first.get(&id).map(Vec::as_slice).unwrap_or_default();
             let mut packed = Ok(());
             write_record(into, &mut record, |record| {
-                packed = pack_queue(queue, first, &self.rules, record);
+                packed = pack_queue(queue, first, &self.robots, record);
             })?;
             packed?;
         }
-        write_record(into, &mut record, |record| {
-            put_number(record, self.ghosts.len() as u64);
-            for (digest, ghost) in &self.ghosts {
-                record.extend_from_slice(digest);
-                put_number(
-                    record,
-                    match ghost {
-                        Ghost::Settled => 0,
-                        Ghost::Tried(attempt) => u64::from(*attempt) + 1,
-                    },
-                );
-            }
-        })?;
+        write_record(into, &mut record, |record| self.dedup.tombstones.pack(record))?;
         write_record(into, &mut record, |record| self.cookies.pack(record))?;
-        write_record(into, &mut record, |record| self.pack_paces(record))?;
+        write_record(into, &mut record, |record| self.politeness.pack(record))?;
         write_record(into, &mut record, |record| self.pack_leases(record))?;
-        self.seen.save(into)?;
+        self.dedup.save(into)?;
         Ok(files)
     }
 
-    /// Reads what [`Frontier::save`] wrote; [`Frontier::restore`] tells it the rest of the log.
+    /// Reads what [`Frontier::save`] wrote; [`Frontier::restore`] replays the rest of the log.
     pub fn load(settings: Settings, resolver: R, from: &mut dyn Read) -> io::Result<(Self, SnapshotFiles)> {
         let mut frontier = Frontier::with(settings, resolver, Seen::default());
-        frontier.restoring = true;
         let files = SnapshotFiles::read(from)?;
         let mut record = Vec::new();
         read_record(from, &mut record)?;
         let (queues, agent) = frontier.unpack_counts(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
-        frontier.unpack_places(&record).ok_or_else(damaged)?;
+        frontier.unpack_scope(&record).ok_or_else(damaged)?;
         let mut queued = 0;
         for _ in 0..queues {
             read_record(from, &mut record)?;
             let mut from = &record[..];
-            let ahead = frontier.settings.robots_ahead();
-            let mut queue = unpack_host(&mut from, agent, ahead, &mut frontier.rules).ok_or_else(damaged)?;
-            queue.backlog = Backlog::unpack(&mut from, &mut frontier.spill, &mut frontier.held)?;
+            let mut queue = unpack_host(&mut from, agent, &mut frontier.robots).ok_or_else(damaged)?;
+            queue.backlog = frontier.hosts.unpack_backlog(&mut from)?;
             unpack_marks(&mut queue, &mut from).ok_or_else(damaged)?;
             queued += queue.backlog.len() as u64;
-            if frontier.known_queue(&queue.host).is_some() {
+            if frontier.hosts.find(&queue.host).is_some() {
                 return Err(damaged()); // only one of two would ever be asked
             }
-            frontier.take_in(queue);
+            frontier.hosts.insert(queue, &mut frontier.politeness.domains);
         }
-        // A crawl would wait for ever for what is in no queue. Queues may hold more: entries that are out of date.
-        if frontier.counts.tally.count(State::Waiting) > queued {
+        // A crawl would wait for ever for a URL in no queue. Queues may have more entries: those with tombstones.
+        if frontier.tally.count(State::Waiting) > queued {
             return Err(damaged());
         }
         read_record(from, &mut record)?;
-        frontier.ghosts = unpack_ghosts(&record).ok_or_else(damaged)?;
+        frontier.dedup.tombstones = Tombstones::unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.cookies.unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
-        frontier.unpack_paces(&record).ok_or_else(damaged)?;
+        frontier.politeness.unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.unpack_leases(&record).ok_or_else(damaged)?;
-        frontier.seen = Seen::load(frontier.settings.seen(), from)?;
-        frontier.settle_pages();
+        frontier.dedup.load(&frontier.settings, from)?;
+        // Without the rest of the log nothing is scheduled.
+        frontier.replay = Some(Replay::after(frontier.trouble.died_at));
         Ok((frontier, files))
     }
 
-    /// Removes the files that neither this frontier nor one of the kept snapshots needs.
+    /// Removes the files that neither this frontier nor one of these snapshots needs.
     pub fn remove_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<()> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
-        self.seen.remove_files_except(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
-        self.rules.remove_files()?;
-        self.spill.remove_files(&queues)
+        self.dedup.remove_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
+        self.robots.remove_files()?;
+        self.hosts.remove_files(&queues)
     }
 
-    /// Appends the record of the politeness that stands with no queue: caps, addresses, pages by domain.
-    fn pack_paces(&self, record: &mut Vec<u8>) {
-        let caps = [&self.manners.requests, &self.manners.bytes];
-        caps.into_iter().for_each(|cap| put_number(record, cap.ready_at()));
-        let paces: Vec<_> = self.schedule.paces().collect();
-        put_number(record, paces.len() as u64);
-        for (address, pace) in paces {
-            let address = match address {
-                IpAddr::V4(v4) => v4.to_ipv6_mapped(),
-                IpAddr::V6(v6) => v6,
-            };
-            record.extend_from_slice(&address.octets());
-            pace.pack(record);
-        }
-        let pages = self.schedule.domains.pages();
-        put_number(record, pages.len() as u64);
-        pages.for_each(|pages| put_number(record, pages));
-    }
-
-    /// Reads that record; the queues are there.
-    fn unpack_paces(&mut self, mut from: &[u8]) -> Option<()> {
-        let from = &mut from;
-        self.manners.requests.hold(codec::number(from)?);
-        self.manners.bytes.hold(codec::number(from)?);
-        for _ in 0..codec::number(from)? {
-            let (octets, rest) = from.split_first_chunk::<16>()?;
-            *from = rest;
-            self.schedule.set_pace(IpAddr::V6(Ipv6Addr::from(*octets)), Pace::unpack(from)?);
-        }
-        for id in 0..codec::number(from)? {
-            let pages = codec::count(from)?;
-            self.schedule.domains.set_pages(usize::try_from(id).ok()?, pages).then_some(())?;
-        }
-        Some(())
-    }
-
-    /// Appends the record of the requests that are out, since what their hosts answer may never be heard; of when this was, and of the
-    /// answers that may be taken back.
+    /// Appends the record of the requests that are out, whose responses may be lost; of the time, and of the responses that may be
+    /// taken back.
     fn pack_leases(&self, record: &mut Vec<u8>) {
-        put_number(record, self.leases.len() as u64);
-        for (number, lease) in &self.leases {
-            [*number, lease.queue.into(), lease.granted]
-                .into_iter()
-                .for_each(|part| put_number(record, part));
-        }
+        self.leases.pack(record);
         // Not in the version before.
-        put_number(record, self.health.looked);
-        let since = self.health.looked.saturating_sub(self.longest_doubt());
-        let unconfirmed: Vec<_> = self.captive.doubted().filter(|recent| recent.finished >= since).collect();
+        put_number(record, self.trouble.health.looked());
+        let since = self.trouble.health.looked().saturating_sub(self.longest_doubt());
+        let unconfirmed: Vec<_> =
+            self.trouble.captive.doubted().filter(|recent| recent.finished >= since).collect();
         put_number(record, unconfirmed.len() as u64);
         unconfirmed.iter().for_each(|recent| recent.pack(record));
         self.outbox.pack(record);
@@ -224,39 +169,34 @@ impl<R: Resolve> Frontier<R> {
     /// Reads that record; the queues are there.
     fn unpack_leases(&mut self, mut from: &[u8]) -> Option<()> {
         let from = &mut from;
-        for _ in 0..codec::number(from)? {
-            let (number, queue, granted) = (codec::number(from)?, codec::small(from)?, codec::number(from)?);
-            self.queues.get(queue as usize)?;
-            self.unanswered.insert(number, (queue, granted));
-        }
+        self.leases.unpack(from, self.hosts.len())?;
         if from.is_empty() {
             return Some(());
         }
-        self.died_at = codec::number(from)?;
+        self.trouble.died_at = codec::number(from)?;
         let mut unconfirmed = VecDeque::new();
         for _ in 0..codec::number(from)?.min(RECENT as u64) {
-            let queue = |url: &CrawlUrl| self.known_queue(url.host());
-            let domain =
-                |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.queues[id as usize].domain);
+            let queue = |url: &CrawlUrl| self.hosts.find(url.host());
+            let domain = |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.hosts[id].domain);
             unconfirmed.push_back(Recent::unpack(from, domain)?);
         }
         if !from.is_empty() {
             self.outbox.unpack(from)?;
             unpack_options(&mut unconfirmed, from)?;
         }
-        self.captive.load(unconfirmed);
+        self.trouble.captive.load(unconfirmed);
         Some(())
     }
 
-    /// What is out, or decided but not recorded: it waits again after a restart, before everything else.
+    /// URLs that are out, or settled but not recorded: they wait again after a restart, before all others.
     fn unsettled(&self) -> HashMap<QueueId, Vec<Waiting>> {
         let mut first: HashMap<QueueId, Vec<Waiting>> = HashMap::new();
-        for lease in self.leases.values().filter(|lease| lease.waiting.owner.is_none()) {
+        for (_, lease) in self.leases.iter().filter(|(_, lease)| lease.waiting.owner.is_none()) {
             first.entry(lease.queue).or_default().push(lease.waiting.clone());
         }
         for page in self.settled.iter().filter(|page| !page.is_reopened()) {
             let request = &page.response.request;
-            let Some(id) = self.known_queue(request.url.host()) else { continue };
+            let Some(id) = self.hosts.find(request.url.host()) else { continue };
             let (depth, chain, options) = (request.depth, request.chain.clone(), request.options.clone());
             let waiting = Waiting { depth, chain, options, ..Waiting::new(request.url.clone()) };
             first.entry(id).or_default().push(waiting);
@@ -266,7 +206,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Appends the record of counts.
     fn pack_counts(&self, record: &mut Vec<u8>) {
-        let tally = &self.counts.tally;
+        let tally = &self.tally;
         let settled = || self.settled.iter().filter(|page| !page.is_reopened());
         let failures = settled().filter_map(|page| page.response.result.as_ref().err());
         let (mut failed, mut refused_by_sites) = (tally.count(State::Failed), tally.count(State::Refused));
@@ -276,81 +216,73 @@ impl<R: Resolve> Frontier<R> {
             *ended -= 1;
         }
         let undecided = settled().count() as u64;
-        let refused = &self.counts.refused;
+        let refused = |refusal| self.admission.refused(refusal);
         for number in [
-            self.queues.len() as u64,
+            self.hosts.len() as u64,
             tally.count(State::Waiting) + tally.count(State::Leased) + undecided,
             tally.count(State::Done),
             failed,
             refused_by_sites,
-            self.counts.pages,
-            self.counts.late,
-            refused.known,
-            refused.scope,
-            refused.depth,
-            refused.nofollow,
-            self.next_lease,
+            self.pages,
+            self.leases.late(),
+            self.dedup.known(),
+            refused(Refusal::Scope),
+            refused(Refusal::Depth),
+            refused(Refusal::Nofollow),
+            self.leases.next(),
         ] {
             put_number(record, number);
         }
-        put_bytes(record, self.settings.robots_agent.as_bytes());
+        put_bytes(record, self.robots.agent().as_bytes());
         // Not in the version before.
-        [refused.port, refused.hosts].into_iter().for_each(|number| put_number(record, number));
+        [refused(Refusal::Port), self.hosts.refused()]
+            .into_iter()
+            .for_each(|number| put_number(record, number));
     }
 
-    /// Reads the record of counts; gives the number of queues, and whether the rules of robots.txt files are those for
+    /// Reads the record of counts; returns the number of queues, and whether the rules of robots.txt files are those for
     /// this crawler's name.
     fn unpack_counts(&mut self, mut from: &[u8]) -> Option<(u64, bool)> {
         let from = &mut from;
         let queues = codec::number(from)?;
         for state in [State::Waiting, State::Done, State::Failed, State::Refused] {
-            self.counts.tally.set(state, codec::count(from)?);
+            self.tally.set(state, codec::count(from)?);
         }
-        let refused = &mut self.counts.refused;
-        for place in [
-            &mut self.counts.pages,
-            &mut self.counts.late,
-            &mut refused.known,
-            &mut refused.scope,
-            &mut refused.depth,
-            &mut refused.nofollow,
-            &mut self.next_lease,
-        ] {
-            *place = codec::count(from)?;
+        self.pages = codec::count(from)?;
+        let late = codec::count(from)?;
+        self.dedup.set_known(codec::count(from)?);
+        for refusal in [Refusal::Scope, Refusal::Depth, Refusal::Nofollow] {
+            self.admission.set_refused(refusal, codec::count(from)?);
         }
-        let agent = codec::text(from)? == self.settings.robots_agent;
+        self.leases.load(late, codec::count(from)?);
+        let agent = codec::text(from)? == self.robots.agent();
         if !from.is_empty() {
-            let refused = &mut self.counts.refused;
-            (refused.port, refused.hosts) = (codec::count(from)?, codec::count(from)?);
+            self.admission.set_refused(Refusal::Port, codec::count(from)?);
+            self.hosts.set_refused(codec::count(from)?);
         }
         Some((queues, agent))
     }
 
-    /// Reads the record of the scope's places.
-    fn unpack_places(&mut self, mut from: &[u8]) -> Option<()> {
+    /// Reads the record of the scope.
+    fn unpack_scope(&mut self, mut from: &[u8]) -> Option<()> {
         let from = &mut from;
         for _ in 0..codec::number(from)? {
-            self.admission.include_place(codec::text(from)?);
+            self.admission.include_name(codec::text(from)?);
         }
         Some(())
     }
 }
 
-/// Appends the record of a queue, with what comes before its backlog.
-fn pack_queue(queue: &Queue, first: &[Waiting], store: &RulesStore, record: &mut Vec<u8>) -> io::Result<()> {
+/// Appends the record of a queue, with the URLs before its backlog.
+fn pack_queue(
+    queue: &Queue,
+    first: &[Waiting],
+    robots: &RobotsCache,
+    record: &mut Vec<u8>,
+) -> io::Result<()> {
     put_bytes(record, queue.host.as_bytes());
     queue.pace.pack(record);
-    let known = queue.robots.iter().filter_map(|(origin, robots)| match robots {
-        Robots::Known { rules, expires, .. } => Some((origin, rules, *expires)),
-        _ => None,
-    });
-    let known: Vec<_> = known.collect();
-    put_number(record, known.len() as u64);
-    for (origin, rules, expires) in known {
-        put_bytes(record, origin.as_bytes());
-        put_number(record, expires);
-        put_bytes(record, &store.packed(rules)?);
-    }
+    robots.pack(&queue.origins, record)?;
     let front = queue.front.iter().rev().chain(&queue.later).filter(|waiting| waiting.owner.is_none());
     let (mut packed, mut count) = (Vec::new(), 0);
     for waiting in first.iter().chain(front) {
@@ -359,51 +291,23 @@ fn pack_queue(queue: &Queue, first: &[Waiting], store: &RulesStore, record: &mut
     }
     queue.backlog.pack(&packed, count, record);
     // Not in the version before.
-    [queue.mark, queue.rules_mark, queue.has_own_rules.into()]
-        .into_iter()
-        .for_each(|number| put_number(record, number));
+    put_number(record, queue.mark);
+    queue.origins.pack_mark(record);
     Ok(())
 }
 
 /// Reads a queue without its backlog.
-fn unpack_host(from: &mut &[u8], agent: bool, ahead: Micros, store: &mut RulesStore) -> Option<Queue> {
+fn unpack_host(from: &mut &[u8], is_same_agent: bool, robots: &mut RobotsCache) -> Option<Queue> {
     let mut queue = Queue::new(codec::text(from)?);
     queue.pace = Pace::unpack(from)?;
-    for _ in 0..codec::number(from)? {
-        let origin = codec::text(from)?;
-        let expires = codec::number(from)?;
-        let rules = Rules::unpack(codec::bytes(from)?)?;
-        if agent {
-            let rules = store.keep(rules);
-            queue.set_robots(
-                origin,
-                Robots::Known { rules, expires, refresh_at: expires.saturating_sub(ahead) },
-            );
-        }
-    }
+    robots.unpack(&mut queue.origins, from, is_same_agent)?;
     Some(queue)
 }
 
-/// Reads the marks of a queue's answers; versions before have none, or only the first.
+/// Reads the marks of a queue; versions before have none, or only the first.
 fn unpack_marks(queue: &mut Queue, from: &mut &[u8]) -> Option<()> {
     let mut number = || if from.is_empty() { Some(0) } else { codec::number(from) };
-    (queue.mark, queue.rules_mark) = (number()?, number()?);
-    queue.has_own_rules = number()? != 0;
+    queue.mark = number()?;
+    queue.origins.set_mark(number()?, number()? != 0);
     Some(())
-}
-
-/// Reads the record of ghosts.
-fn unpack_ghosts(mut from: &[u8]) -> Option<HashMap<Digest, Ghost>> {
-    let from = &mut from;
-    let mut ghosts = HashMap::new();
-    for _ in 0..codec::number(from)? {
-        let (digest, rest) = from.split_first_chunk::<16>()?;
-        *from = rest;
-        let ghost = match codec::small(from)? {
-            0 => Ghost::Settled,
-            tried => Ghost::Tried(tried - 1),
-        };
-        ghosts.insert(*digest, ghost);
-    }
-    Some(ghosts)
 }

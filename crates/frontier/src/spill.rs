@@ -1,7 +1,7 @@
 //! Waiting URLs on disk: pieces of host queues that do not fit the memory budget, in append-only files.
 //!
-//! Guarantees: a piece is read as it was written or is told to be damaged; a file is removed when none of its
-//! pieces is in use and no kept snapshot names it; what could not be written yet is kept in memory and is read
+//! Guarantees: a piece is read as it was written, or reading returns an error; a file is removed when none of its
+//! pieces is in use and no snapshot names it; what could not be written yet stays in memory and is read
 //! from there.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ const WRITE_BYTES: usize = 1 << 20;
 pub(crate) struct Block {
     /// Number of its file.
     pub(crate) file: u32,
-    /// Its place in the file.
+    /// Its offset in the file.
     pub(crate) offset: u32,
     /// Its bytes.
     pub(crate) bytes: u32,
@@ -32,12 +32,12 @@ pub(crate) struct Block {
 /// The files. Filled by [`Spill::write`], emptied by [`Spill::free`] and [`Spill::remove_files`].
 #[derive(Debug)]
 pub(crate) struct Spill {
-    /// Nothing: everything stays in memory.
+    /// `None`: everything stays in memory.
     directory: Option<PathBuf>,
     files: BTreeMap<u32, Pieces>,
     /// The file that is being filled, and how far it is written.
     filling: Option<(u32, u64)>,
-    /// What follows there.
+    /// Bytes that are to be written there.
     buffer: Vec<u8>,
     next: u32,
 }
@@ -58,7 +58,7 @@ impl Spill {
         Spill { directory, files: BTreeMap::new(), filling: None, buffer: Vec::new(), next: 0 }
     }
 
-    /// Whether there is a place to write to.
+    /// Whether there is a directory to write to.
     pub(crate) fn is_possible(&self) -> bool {
         self.directory.is_some()
     }
@@ -70,10 +70,10 @@ impl Spill {
         }
         let (number, written) = self.filling()?;
         let entry = self.files.get_mut(&number).ok_or(io::ErrorKind::NotFound)?;
-        let place = written + self.buffer.len() as u64;
+        let position = written + self.buffer.len() as u64;
         let block = Block {
             file: number,
-            offset: u32::try_from(place).map_err(|_| io::ErrorKind::FileTooLarge)?,
+            offset: u32::try_from(position).map_err(|_| io::ErrorKind::FileTooLarge)?,
             bytes: u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?,
             crc: crc32fast::hash(piece),
         };
@@ -82,7 +82,7 @@ impl Spill {
         Ok(block)
     }
 
-    /// Writes what was gathered. After an error it is kept, and written next time.
+    /// Writes the buffer. After an error it is kept, and written next time.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let Some((number, written)) = self.filling else { return Ok(()) };
         let entry = self.files.get_mut(&number).ok_or(io::ErrorKind::NotFound)?;
@@ -97,8 +97,8 @@ impl Spill {
     /// Reads a piece.
     pub(crate) fn read(&self, block: &Block) -> io::Result<Vec<u8>> {
         let damaged = || {
-            let place = self.directory.as_deref().unwrap_or(Path::new("queues"));
-            let text = format!("{}: file {} is missing or damaged", place.display(), block.file);
+            let position = self.directory.as_deref().unwrap_or(Path::new("queues"));
+            let text = format!("{}: file {} is missing or damaged", position.display(), block.file);
             io::Error::new(io::ErrorKind::InvalidData, text)
         };
         let entry = self.files.get(&block.file).ok_or_else(damaged)?;
@@ -121,7 +121,7 @@ impl Spill {
         }
     }
 
-    /// Brings everything written to the disk; gives the numbers of the files in use.
+    /// Syncs all files to the disk; returns the numbers of those in use.
     pub(crate) fn sync(&mut self) -> io::Result<BTreeSet<u32>> {
         self.flush()?;
         for entry in self.files.values_mut().filter(|entry| entry.dirty && entry.live > 0) {
@@ -131,7 +131,7 @@ impl Spill {
         Ok(self.files.iter().filter(|(_, entry)| entry.live > 0).map(|(number, _)| *number).collect())
     }
 
-    /// Takes in a piece of an earlier process.
+    /// Adds a piece of an earlier process.
     pub(crate) fn adopt(&mut self, block: &Block) -> io::Result<()> {
         if let Some(entry) = self.files.get_mut(&block.file) {
             entry.live += 1;
@@ -139,7 +139,7 @@ impl Spill {
         }
         let file = OpenOptions::new().read(true).write(true).open(self.path(block.file)?)?;
         self.files.insert(block.file, Pieces { file, live: 1, dirty: false });
-        // What is behind the pieces of a snapshot was written after it: new pieces go to a new file.
+        // Bytes after the pieces of a snapshot were written after it: new pieces go to a new file.
         self.next = self.next.max(block.file.saturating_add(1));
         Ok(())
     }

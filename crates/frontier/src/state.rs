@@ -57,7 +57,7 @@ impl Tally {
         self.counts[to as usize] += count;
     }
 
-    /// Takes over a count of an earlier process.
+    /// Sets a count of an earlier process.
     pub(crate) fn set(&mut self, state: State, count: u64) {
         self.counts[state as usize] = count;
     }

@@ -1,4 +1,4 @@
-//! Links whose keys may be known on disk: packed, until the dedup tree tells (the sieve of SYSTEMS.md section 5's
+//! Links whose keys may be known on disk: packed, until the dedup tree decides (the sieve of SYSTEMS.md section 5's
 //! relatives, DRUM and Mercator). Nearly all of them are known, so that no host waits for them.
 
 use lycosa_url::{Digest, Micros};
@@ -14,7 +14,7 @@ const LONGEST: Micros = 1_000_000;
 pub(crate) struct Suspects {
     /// One after the other: the key, how many bytes follow, host and link.
     packed: Vec<u8>,
-    /// The link that is being packed; kept for its memory.
+    /// The link that is being packed; stored for its memory.
     link: Vec<u8>,
     due: Option<Micros>,
 }
@@ -25,7 +25,7 @@ impl Suspects {
         self.packed.is_empty()
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
         self.packed.capacity()
     }

@@ -1,315 +1,126 @@
-//! What the crawl does when the trouble is its own: it suspends, takes back what was held against hosts, and goes on by itself.
+//! The crawl's own trouble: it suspends, takes back the evidence against hosts, and resumes by itself.
 //!
-//! What is ours is decided in `health.rs`; `probe.rs` asks those who were well, whom this file remembers; `portal.rs` sees to answers
-//! that are the same everywhere.
-
-use std::collections::VecDeque;
+//! `channel.rs` decides whose trouble it is, `health.rs` has the state; `probe.rs` probes healthy hosts; `portal.rs` handles a captive
+//! portal.
 
 use lycosa_records::Outcome;
 use lycosa_url::{FailureKind, Micros};
 
-use crate::health::{Cause, Channel, Path, Suspension};
-use crate::patience::Evidence;
-use crate::politeness::domains::DomainId;
-use crate::politeness::sign::{Word, word};
-use crate::probe::network_of;
-use crate::queue::Robots;
-use crate::schedule::QueueId;
-use crate::{Frontier, Resolve, Settings};
-
-/// Hosts that are remembered as having been well, each of another registered domain.
-pub(crate) const WELL: usize = 32;
-
-/// The part of the longest suspension that is waited for where no host has ever answered: hosts that are all dead look the
-/// same as an uplink that fails.
-const WITHOUT_PROOF: u64 = 12;
-
-/// A host that was well when it was last asked.
-#[derive(Clone, Debug)]
-pub(crate) struct Well {
-    pub(crate) queue: QueueId,
-    pub(crate) domain: DomainId,
-    pub(crate) network: u64,
-    /// Scheme, host and port.
-    pub(crate) origin: Box<str>,
-}
-
-/// Whether the crawl itself is well.
-#[derive(Debug)]
-pub(crate) struct Health {
-    pub(crate) names: Path,
-    pub(crate) connections: Path,
-    /// Who answered lately, the last one at the back.
-    pub(crate) well: VecDeque<Well>,
-    /// Requests of the probe round, and names of it.
-    pub(crate) probes: Vec<u64>,
-    pub(crate) asked: Vec<QueueId>,
-    pub(crate) canary: Option<Box<str>>,
-    pub(crate) canaries: u64,
-    /// When resolvers last gave an address, on the healthy clock.
-    pub(crate) address_at: Micros,
-    /// How long the crawl was suspended or stopped, and since when it is.
-    stopped: Micros,
-    since: Option<Micros>,
-    /// When the loop last came by, and the last time that it did not for long.
-    pub(crate) looked: Micros,
-    gap: (Micros, Micros),
-    /// How long the process was stopped during the suspension that lasts.
-    absent: Micros,
-    messages: Vec<String>,
-}
-
-impl Health {
-    /// All is well.
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Health {
-            names: Path::new(settings),
-            connections: Path::new(settings),
-            well: VecDeque::new(),
-            probes: Vec::new(),
-            asked: Vec::new(),
-            canary: None,
-            canaries: 0,
-            address_at: 0,
-            stopped: 0,
-            since: None,
-            looked: 0,
-            gap: (0, 0),
-            absent: 0,
-            messages: Vec::new(),
-        }
-    }
-
-    /// The healthy clock: the machine's, without the time in which the crawl was suspended or stopped.
-    pub(crate) fn clock(&self, now: Micros) -> Micros {
-        let pending = self.since.map_or(0, |since| now.saturating_sub(since));
-        now.saturating_sub(self.stopped).saturating_sub(pending)
-    }
-
-    /// Whether requests wait for the trouble to end.
-    pub(crate) fn is_suspended(&self) -> bool {
-        self.connections.suspended().is_some()
-    }
-
-    /// Whether it may turn out soon that what fails now is the crawl's own trouble.
-    pub(crate) fn is_unclear(&self, now: Micros) -> bool {
-        self.names.is_unclear(now) || self.connections.is_unclear(now)
-    }
-
-    /// Whether somebody fails since a moment ago who was well.
-    pub(crate) fn is_fresh(&self, now: Micros) -> bool {
-        self.names.is_fresh(now) || self.connections.is_fresh(now)
-    }
-
-    /// The suspensions that last.
-    pub(crate) fn suspensions(&self) -> impl Iterator<Item = &Suspension> {
-        [&self.names, &self.connections].into_iter().filter_map(Path::suspended)
-    }
-
-    /// When something is to be done or decided.
-    pub(crate) fn due_at(&self) -> Option<Micros> {
-        let times = [&self.names, &self.connections].into_iter().filter_map(Path::due_at);
-        times.filter(|due| *due > self.looked).min()
-    }
-
-    /// Whether a request was out while the process was stopped.
-    pub(crate) fn was_stopped(&self, page: &Outcome) -> bool {
-        page.response.started < self.gap.1 && page.response.finished > self.gap.0
-    }
-
-    /// Remembers a host that answered.
-    pub(crate) fn remember(&mut self, queue: QueueId, domain: DomainId, network: u64, origin: &str) {
-        let known = match self.well.iter().rposition(|known| known.domain == domain) {
-            Some(place) => self.well.remove(place),
-            None => {
-                if self.well.len() >= WELL {
-                    self.forget_one(network);
-                }
-                None
-            }
-        };
-        // Each page passes here: most come from an origin that is known.
-        let origin = match known {
-            Some(known) if *known.origin == *origin => known.origin,
-            _ => origin.into(),
-        };
-        self.well.push_back(Well { queue, domain, network, origin });
-    }
-
-    /// Forgets the host that answered longest ago: of the same network if there are many of it, so that all are not of one.
-    fn forget_one(&mut self, network: u64) {
-        let alike = || (0..self.well.len()).filter(|place| self.well[*place].network == network);
-        let place = if alike().count() >= WELL / 4 { alike().next().unwrap_or(0) } else { 0 };
-        self.well.remove(place);
-    }
-
-    /// Has something said, once.
-    pub(crate) fn tell(&mut self, text: String) {
-        self.messages.push(text);
-    }
-
-    /// The probe round's request is out no longer.
-    pub(crate) fn end_probe(&mut self, lease: u64) {
-        if let Some(place) = self.probes.iter().position(|probe| *probe == lease) {
-            self.probes.swap_remove(place);
-            self.connections.end_probe();
-        }
-    }
-}
+use crate::channel::{Cause, Channel, Suspension};
+use crate::health::network_of;
+use crate::politeness::signal::{Word, word};
+use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
-    /// What is to be said of the crawl's own trouble, once.
+    /// Takes the messages to the user, such as those about the crawl's own trouble.
     pub fn messages(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.health.messages)
+        self.trouble.health.messages()
     }
 
     /// Why the crawl is suspended, if it is.
     pub fn suspensions(&self) -> Vec<Suspension> {
-        self.health.suspensions().cloned().collect()
+        self.trouble.health.suspensions().cloned().collect()
     }
 
     /// Whether the crawl is suspended for longer than it may be.
     pub fn is_suspended_for_too_long(&self) -> bool {
         let Some(longest) = self.settings.longest_suspension else { return false };
-        let longest = self.settings.scaled(longest);
-        let is_over = |path: &Path| {
-            // Where nobody has ever answered nothing says that the trouble is ours.
-            let longest = if path.has_proof() { longest } else { longest / WITHOUT_PROOF };
-            let now = self.health.looked.saturating_sub(self.health.absent);
-            path.suspended().is_some_and(|it| now.saturating_sub(it.since) >= longest)
-        };
-        is_over(&self.health.names) || is_over(&self.health.connections)
+        self.trouble.health.is_suspended_for(self.settings.scaled(longest))
     }
 
-    /// The process was stopped or the machine suspended: nobody could confirm anything, leases last longer, and what failed
-    /// meanwhile was no site's fault.
+    /// The process was stopped or the machine suspended: leases are extended, and failures meanwhile are no evidence.
     pub fn was_away(&mut self, from: Micros, to: Micros) {
-        let away = to.saturating_sub(from);
-        self.health.gap = (from, to);
-        match self.health.since {
-            None => self.health.stopped = self.health.stopped.saturating_add(away),
-            Some(_) => self.health.absent = self.health.absent.saturating_add(away),
-        }
-        self.was_slow(away);
+        self.trouble.health.was_away(from, to);
+        self.was_slow(to.saturating_sub(from));
     }
 
-    /// Learns from an outcome whether the crawl itself is well, and marks what is its own trouble.
-    pub(crate) fn weigh(&mut self, page: &mut Outcome) {
+    /// Learns from an outcome whether the crawl itself is healthy, and marks failures by its own trouble.
+    pub(crate) fn assess(&mut self, page: &mut Outcome) {
         let request = &page.response.request;
-        let Some(lease) = self.leases.get(&request.lease) else { return };
+        let Some(lease) = self.leases.get(request.lease) else { return };
         let (id, at) = (lease.queue, page.response.finished);
         let address = page.response.address.or(request.route.addresses().first().copied());
         let network = address.map_or(0, network_of);
-        let domain = self.queues[id as usize].domain;
+        let domain = self.hosts[id].domain;
         if self.is_same_answer(page, id, network) {
             return;
         }
         match word(page) {
             Word::Answered => {
-                self.queues[id as usize].answered = true;
-                self.health.remember(id, domain, network, page.response.request.url.origin());
-                if self.captive.ends(page.response.started)
-                    && let Some(ended) = self.health.connections.answer(at)
+                self.hosts[id].answered = true;
+                self.trouble.health.remember(id, domain, network, page.response.request.url.origin());
+                if self.trouble.captive.ends(page.response.started)
+                    && let Some(ended) = self.trouble.health.connections.answer(at)
                 {
                     self.resume(&ended, at);
                 }
             }
             Word::Silent => {
-                page.ours = self.health.is_suspended()
-                    || self.health.was_stopped(page)
+                page.ours = self.trouble.health.is_suspended()
+                    || self.trouble.health.was_stopped(page)
                     || matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::LocalFailure);
-                let known = self.queues[id as usize].answered;
-                let host = &self.queues[id as usize].host;
+                let known = self.hosts[id].answered;
+                let host = &self.hosts[id].host;
                 let kind = page.response.result.as_ref().err().map_or("", |failure| failure.kind.as_str());
-                self.health.connections.fail(domain, network, known, || format!("{host}: {kind}"), at);
+                self.trouble.health.connections.fail(
+                    domain,
+                    network,
+                    known,
+                    || format!("{host}: {kind}"),
+                    at,
+                );
             }
             Word::Nothing => {}
         }
     }
 
-    /// Decides whether the trouble is ours, and asks for names that tell.
-    pub(crate) fn look_at_trouble(&mut self, now: Micros) {
-        if self.health.names.wants_round(now) {
+    /// Decides whether the trouble is the crawl's own, and probes the resolvers.
+    pub(crate) fn decide_suspensions(&mut self, now: Micros) {
+        if self.trouble.health.names.wants_round(now) {
             self.probe_names(now);
         }
-        let (known, domains) = (self.health.well.len(), self.schedule.domains.len());
+        let (known, domains) = (self.trouble.health.healthy_count(), self.politeness.domains.len());
         for channel in [Channel::Names, Channel::Connections] {
             let path = match channel {
-                Channel::Names => &mut self.health.names,
-                Channel::Connections => &mut self.health.connections,
+                Channel::Names => &mut self.trouble.health.names,
+                Channel::Connections => &mut self.trouble.health.connections,
             };
             if let Some(since) = path.suspend(channel, known, domains, now) {
-                self.suspended(since, now);
+                self.begin_suspension(since, now);
             }
         }
     }
 
-    /// Begins a suspension: what was held against hosts since then is taken back.
-    pub(crate) fn suspended(&mut self, since: Micros, now: Micros) {
-        self.health.since.get_or_insert(since);
+    /// Begins a suspension: the evidence since then is taken back.
+    pub(crate) fn begin_suspension(&mut self, since: Micros, now: Micros) {
+        self.trouble.health.stop_clock(since);
         self.take_back(since, now);
-        let text = self.health.suspensions().map(|it| describe(it, now)).collect::<Vec<_>>().join("; ");
-        self.health.messages.push(format!("suspended: {text}; nothing is given up meanwhile, probes go on"));
+        let text =
+            self.trouble.health.suspensions().map(|it| describe(it, now)).collect::<Vec<_>>().join("; ");
+        self.trouble.health.report(format!("suspended: {text}; nothing is given up meanwhile, probes go on"));
     }
 
     /// Ends a suspension.
     pub(crate) fn resume(&mut self, ended: &Suspension, now: Micros) {
         if ended.cause == Cause::Captive {
-            self.captive.clear(now);
+            self.trouble.captive.clear(now);
             self.forget_what_the_portal_said(ended.since, now);
         }
-        // While the healthy clock stands still, so that only what came since then is forgotten.
+        // Before the healthy clock resumes, so that only the evidence since then is forgotten.
         self.take_back(ended.since, now);
-        if self.health.suspensions().next().is_none()
-            && let Some(since) = self.health.since.take()
-        {
-            self.health.absent = 0;
-            self.health.stopped = self.health.stopped.saturating_add(now.saturating_sub(since));
-        }
+        self.trouble.health.resume_clock(now);
         let seconds = now.saturating_sub(ended.since) / 1_000_000;
-        self.health
-            .messages
-            .push(format!("the crawl goes on after {seconds} s: {} answer again", who(ended.cause)));
+        self.trouble
+            .health
+            .report(format!("the crawl goes on after {seconds} s: {} answer again", who(ended.cause)));
     }
 
-    /// Moves what speaks against hosts by the time in which no process ran: it counts as no patience.
-    pub(crate) fn was_down(&mut self, away: Micros) {
-        let mut shift = |evidence: &mut Evidence| {
-            evidence.since = evidence.since.saturating_add(away);
-            evidence.last = evidence.last.saturating_add(away);
-        };
-        self.failing_addresses.values_mut().for_each(&mut shift);
-        for id in &self.troubled {
-            let queue = &mut self.queues[*id as usize];
-            queue.trouble.as_deref_mut().map(&mut shift);
-            for (_, robots) in &mut queue.robots {
-                if let Robots::Parked(evidence) = robots {
-                    shift(evidence);
-                }
-            }
-        }
-    }
-
-    /// Forgets what speaks against hosts since then.
+    /// Forgets the evidence since then.
     fn take_back(&mut self, since: Micros, now: Micros) {
-        let well = self.health.clock(since);
-        self.failing_addresses.retain(|_, evidence| evidence.take_back(well));
-        let failing: Vec<QueueId> = self.troubled.iter().copied().collect();
-        for id in failing {
-            let queue = &mut self.queues[id as usize];
-            if let Some(evidence) = queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none())
-                && !evidence.take_back(well)
-            {
-                queue.trouble = None;
-            }
-            queue.robots.retain_mut(|(_, robots)| match robots {
-                Robots::Parked(evidence) => evidence.take_back(well),
-                _ => true,
-            });
-            queue.pace.forgive(since);
-            self.place(id, now);
+        for id in self.trouble.take_back(&mut self.hosts, since) {
+            self.enqueue(id, now);
         }
-        self.schedule.forgive(since);
+        self.politeness.addresses.forgive(since);
     }
 }
 
@@ -326,7 +137,7 @@ fn describe(suspension: &Suspension, now: Micros) -> String {
     format!("{what} for {seconds} s by now ({domains}, the first: {example})")
 }
 
-/// Who answers again.
+/// What answers again.
 fn who(cause: Cause) -> &'static str {
     match cause {
         Cause::Names => "DNS resolvers",

@@ -541,8 +541,8 @@ fn many_failing_hosts_of_one_address_are_given_up_in_time() {
         "{} s: {:?} {asked:?} {:?} {:?}",
         ended / SECOND,
         frontier.failing(3, ended),
-        frontier.only_failing,
-        frontier.queues[0]
+        frontier.only_failing(),
+        frontier.hosts[0]
     );
     assert_eq!(messages, Vec::<String>::new(), "the good one is asked, and answers");
     assert_eq!(frontier.counts().tally.count(State::Failed), 180);

@@ -49,22 +49,22 @@ pub(crate) struct Waiting {
     pub(crate) chain: Vec<Step>,
     /// What the request has beyond a GET.
     pub(crate) options: Option<Box<RequestOptions>>,
-    /// For a robots.txt: whose it is. A redirect can lead to another host's queue.
+    /// For a robots.txt: its owner. A redirect can lead to another host's queue.
     pub(crate) owner: Option<Box<RobotsOwner>>,
 }
 
 /// The queue and origin that a robots.txt speaks for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RobotsOwner {
-    /// Whose queue waits for it.
+    /// The queue that waits for it.
     pub(crate) queue: QueueId,
     /// Scheme, host and port.
     pub(crate) origin: Box<str>,
-    /// What spoke against the origin before it is asked again.
+    /// The evidence against the origin before this request.
     pub(crate) before: Option<Box<Evidence>>,
 }
 
-/// What stands in a packed URL beside depth and path.
+/// Parts of a packed URL beside depth and path.
 mod flag {
     pub(super) const HTTPS: u64 = 1;
     pub(super) const PORT: u64 = 2;
@@ -86,17 +86,17 @@ impl Waiting {
         Candidate { url: self.url.borrow(), depth: self.depth, chain, options }
     }
 
-    /// By what dedup knows it.
+    /// Its request key.
     pub(crate) fn key(&self) -> Digest {
         lycosa_records::key_of(self.url.borrow(), self.options.as_deref())
     }
 
-    /// What the request will be for.
+    /// The purpose of its request.
     pub(crate) fn purpose(&self) -> Purpose {
         if self.owner.is_some() { Purpose::Robots } else { Purpose::Page }
     }
 
-    /// Appends the packed form. A robots.txt has none: it is asked for anew.
+    /// Appends the packed form. A robots.txt has none: it is asked for again.
     pub(crate) fn pack(&self, into: &mut Vec<u8>) {
         pack(into, &self.candidate(), (self.attempt, self.due));
     }
@@ -109,7 +109,7 @@ impl Waiting {
         let attempt = if flags & flag::ATTEMPT == 0 { 0 } else { codec::small(from)? };
         let due = if flags & flag::DUE == 0 { 0 } else { codec::number(from)? };
         let path = codec::text(from)?;
-        // Parsed: an earlier version may have written what is spelled otherwise now.
+        // Parsed: an earlier version may have another canonical form.
         let scheme = if flags & flag::HTTPS == 0 { "http" } else { "https" };
         let port = port.map_or(String::new(), |port: u16| format!(":{port}"));
         let url = CrawlUrl::parse(&format!("{scheme}://{host}{port}{path}")).ok()?;

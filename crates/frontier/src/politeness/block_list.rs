@@ -1,4 +1,4 @@
-//! Who is not to be asked for anything, by a list that may change while the crawl runs.
+//! The block list: hosts and networks that get no request. It may change while the crawl runs.
 //!
 //! ```text
 //! # one a line
@@ -29,12 +29,12 @@ pub struct BlockList {
 pub struct BadLine {
     /// Counted from 1.
     pub number: usize,
-    /// What stands there.
+    /// Its text.
     pub text: String,
 }
 
 impl BadLine {
-    /// What a line may be.
+    /// What a valid line is.
     pub const ALLOWED: &str = "a name such as example.com (with all names below it), =www.example.com (that host alone), \
                                an address or a network such as 192.0.2.0/24, or # and a remark";
 }
@@ -52,7 +52,7 @@ impl BlockList {
         (list, bad)
     }
 
-    /// Whether it blocks nobody.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty() && self.domains.is_empty() && self.networks.is_empty()
     }
@@ -77,11 +77,11 @@ impl BlockList {
     /// Whether an address is blocked.
     pub fn blocks_address(&self, address: IpAddr) -> bool {
         let blocks = |address| self.networks.iter().any(|network| network.contains(address));
-        // Who owns an IPv4 address owns the 6to4 network that is named by it.
+        // The owner of an IPv4 address owns its 6to4 network.
         blocks(address) || owner_of_6to4(address).is_some_and(|owner| blocks(owner.into()))
     }
 
-    /// Takes in an entry; whether it is one.
+    /// Adds an entry; returns whether it is valid.
     fn insert(&mut self, entry: &str) -> bool {
         if let Ok(network) = entry.parse::<Network>() {
             self.networks.push(network);

@@ -1,7 +1,7 @@
 //! A cap on a sum over all sites: requests, or bytes, a second.
 //!
-//! Guarantee: over any stretch of time, what was taken is at most rate × (time + [`BURST`]), and what one request
-//! may be more than that: a response's bytes are known when it is there. A pure function of what is taken and a clock.
+//! Guarantee: over any stretch of time, at most rate × (time + [`BURST`]) is taken, and one request's excess: a response's bytes
+//! are known when it has been received. A pure function of what is taken and a clock.
 
 use lycosa_url::Micros;
 
@@ -21,13 +21,13 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// So many a second; nothing: no cap.
+    /// This many a second; `None`: no cap.
     pub(crate) fn new(per_second: Option<f64>) -> Self {
         let cost = per_second.filter(|rate| *rate > 0.0).map_or(0.0, |rate| 1e9 / rate);
         Bucket { cost, next: 0 }
     }
 
-    /// Takes so many, now.
+    /// Takes this many, now.
     pub(crate) fn take(&mut self, count: u64, now: Micros) {
         if self.cost > 0.0 {
             let earliest = now.saturating_sub(BURST).saturating_mul(NANOS);
@@ -41,8 +41,8 @@ impl Bucket {
         self.next.div_ceil(NANOS)
     }
 
-    /// Nothing is caught up of the time before: another process may have taken it.
-    pub(crate) fn hold(&mut self, until: Micros) {
+    /// No token of the time before may be taken any more: another process may have taken it.
+    pub(crate) fn delay_until(&mut self, until: Micros) {
         if self.cost > 0.0 {
             self.next = self.next.max(until.saturating_mul(NANOS));
         }

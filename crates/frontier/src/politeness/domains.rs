@@ -1,9 +1,6 @@
-//! Registered domains: their budgets, and their turns when more could start than there are slots.
+//! Registered domains and their budgets.
 //!
-//! Guarantees:
-//! 1. However many hosts a domain has, another domain's request waits for at most one request of each domain that was
-//!    ready before it (start-time fair queueing, Goyal, Vin and Cheng 1996).
-//! 2. No more pages of a domain are recorded or out than its budget, and no more requests are out than it may have.
+//! Guarantee: no more pages of a domain are recorded or out than its budget, and no more requests are out than it may have.
 
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::hash::BuildHasher;
@@ -15,10 +12,7 @@ use crate::schedule::QueueId;
 /// Number of a registered domain, in the order of its first host.
 pub(crate) type DomainId = u32;
 
-/// A place in the order of turns.
-pub(crate) type Tag = u64;
-
-/// What a domain may have.
+/// The budget of a domain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     /// Pages in the whole crawl.
@@ -29,7 +23,7 @@ pub(crate) struct Budget {
 
 /// Whether a domain may start a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum Capacity {
     /// Now.
     Now,
     /// Not before one that is out has ended.
@@ -41,8 +35,6 @@ pub(crate) enum Room {
 /// One registered domain.
 #[derive(Clone, Debug, Default)]
 struct Domain {
-    /// The tag of its next turn, if that is not over.
-    next: Tag,
     /// Pages recorded.
     pages: u64,
     /// Hosts with a queue.
@@ -58,13 +50,11 @@ struct Domain {
 pub(crate) struct Domains {
     budget: Budget,
     all: Vec<Domain>,
-    /// Queues that wait for room, by domain: few domains ever have any.
+    /// Queues that wait for a request to end, by domain: few domains have any.
     parked: HashMap<DomainId, Vec<QueueId>>,
     /// By the hash of the name: names would take more memory, and two of them that collide share turns and budget.
     by_name: HashMap<u64, DomainId>,
     hasher: DefaultHashBuilder,
-    /// The tag that was served last.
-    clock: Tag,
 }
 
 impl Domains {
@@ -98,42 +88,29 @@ impl Domains {
         self.all.len()
     }
 
-    /// A turn for a request that is ready.
-    pub(crate) fn turn(&mut self, id: DomainId) -> Tag {
-        let domain = &mut self.all[id as usize];
-        let tag = domain.next.max(self.clock);
-        domain.next = tag + 1;
-        tag
-    }
-
-    /// A turn has come.
-    pub(crate) fn serve(&mut self, tag: Tag) {
-        self.clock = self.clock.max(tag);
-    }
-
     /// Whether a domain may start a page, or a robots.txt.
-    pub(crate) fn room(&self, id: DomainId) -> Room {
+    pub(crate) fn capacity(&self, id: DomainId) -> Capacity {
         let domain = &self.all[id as usize];
         let left = self.budget.pages.map_or(u64::MAX, |pages| pages.saturating_sub(domain.pages));
         if left == 0 {
-            Room::Never
+            Capacity::Never
         } else if u64::from(domain.leased) >= left
             || self.budget.in_flight.is_some_and(|most| domain.in_flight >= most)
         {
-            Room::Later
+            Capacity::Later
         } else {
-            Room::Now
+            Capacity::Now
         }
     }
 
-    /// A queue waits for room.
+    /// A queue waits until a request to its domain has ended.
     pub(crate) fn park(&mut self, id: DomainId, queue: QueueId) {
         self.parked.entry(id).or_default().push(queue);
     }
 
-    /// A queue that waits for room and may look for it again.
+    /// Takes a queue that waits, if its domain has capacity again or never will.
     pub(crate) fn unpark(&mut self, id: DomainId) -> Option<QueueId> {
-        if self.parked.is_empty() || self.room(id) == Room::Later {
+        if self.parked.is_empty() || self.capacity(id) == Capacity::Later {
             return None;
         }
         let queues = self.parked.get_mut(&id)?;
@@ -173,7 +150,7 @@ impl Domains {
         self.all.iter().map(|domain| domain.pages)
     }
 
-    /// Takes over the count of an earlier process; whether there is such a domain.
+    /// Sets the count of an earlier process; returns whether there is such a domain.
     pub(crate) fn set_pages(&mut self, id: usize, pages: u64) -> bool {
         self.all.get_mut(id).map(|domain| domain.pages = pages).is_some()
     }
@@ -192,24 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_late_waits_for_one_of_each_and_not_for_all() {
-        let mut domains = Domains::default();
-        let (large, small) = (domains.of("large.example"), domains.of("small.test"));
-        let tags: Vec<Tag> = (0..10_000).map(|_| domains.turn(large)).collect();
-        domains.serve(tags[3_000]);
-        let turn = domains.turn(small);
-        assert!(turn <= tags[3_001], "the next but one");
-        assert!(domains.turn(small) > turn, "and only one of its own");
-    }
-
-    #[test]
     fn budgets_count_what_is_out() {
         let mut domains = Domains::new(Budget { pages: Some(2), in_flight: Some(2) });
         let id = domains.of("a.com");
-        assert_eq!(domains.room(id), Room::Now);
+        assert_eq!(domains.capacity(id), Capacity::Now);
         domains.start(id, true);
         domains.start(id, false);
-        assert_eq!(domains.room(id), Room::Later, "two are out");
+        assert_eq!(domains.capacity(id), Capacity::Later, "two are out");
         domains.park(id, 7);
         assert_eq!(domains.unpark(id), None);
         domains.end(id, false);
@@ -217,9 +183,9 @@ mod tests {
         domains.end(id, true);
         domains.count_page(id);
         domains.start(id, true);
-        assert_eq!(domains.room(id), Room::Later, "the second page is out, and may be a redirect");
+        assert_eq!(domains.capacity(id), Capacity::Later, "the second page is out, and may be a redirect");
         domains.end(id, true);
         domains.count_page(id);
-        assert_eq!(domains.room(id), Room::Never);
+        assert_eq!(domains.capacity(id), Capacity::Never);
     }
 }

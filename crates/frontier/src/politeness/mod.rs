@@ -1,40 +1,79 @@
-//! How sites are treated: the one room of all limits. Pure functions of events and a clock.
+//! Politeness: all limits that keep sites from harm. Functions of events and a clock, without I/O.
 //!
-//! The pace of one host or address is in `pace.rs`, registered domains with their budgets and turns in `domains.rs`, the
-//! caps over all sites in `bucket.rs`, who is not to be asked in `block_list.rs`, what an outcome says of its site in
-//! `sign.rs`. `schedule.rs` puts hosts and addresses in order by them, `grant.rs` asks them all.
+//! The pace of one host or address is in `pace.rs`, addresses with the domains that share them in `addresses.rs`, registered
+//! domains with their budgets in `domains.rs`, the caps over all sites in `bucket.rs`, the block list in `block_list.rs`, what
+//! an outcome says of its site in `signal.rs`.
+//!
+//! Guarantee: a request for which [`Politeness::may_start`] returns [`Start::Now`] breaks no limit; every request is reported by
+//! [`Politeness::start`] and [`Politeness::end`].
 
+pub(crate) mod addresses;
 pub(crate) mod block_list;
 pub(crate) mod bucket;
 pub(crate) mod domains;
 pub(crate) mod pace;
-pub(crate) mod sign;
+pub(crate) mod signal;
 
-use lycosa_url::Micros;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::Settings;
+use lycosa_url::{AddressPolicy, Failure, FailureKind, Micros};
+
+use crate::codec::{self, put_number};
+use crate::names::Name;
+use crate::queue::Queue;
+use crate::schedule::{AddressId, QueueId};
+use crate::settings::scaled;
+use crate::{BlockList, Settings};
+use addresses::Addresses;
 use bucket::Bucket;
-use domains::Budget;
-use pace::Limits;
+use domains::{Budget, Capacity, Domains};
+use pace::{HealthSignal, Limits};
 
-/// The limits that the settings make, on the machine's clock.
-#[derive(Clone, Debug)]
-pub(crate) struct Manners {
-    /// For a host, without what it asks for itself.
-    pub(crate) host: Limits,
-    /// For an address that one domain lives at.
-    pub(crate) address: Limits,
-    /// Registered domains that raise an address's rate, at most.
-    pub(crate) address_domains: u32,
-    /// For a registered domain.
-    pub(crate) domain: Budget,
+/// The least that trouble adds to an interval, also if the floor is lower.
+const SHORTEST_STEP: Duration = Duration::from_secs(1);
+
+/// All limits, and the clocks of everything but hosts: a host's pace is in its queue.
+#[derive(Debug)]
+pub(crate) struct Politeness {
+    /// For a host, without the Crawl-delay that it asks for.
+    host: Limits,
+    pub(crate) addresses: Addresses,
+    pub(crate) domains: Domains,
     /// Requests over all sites.
-    pub(crate) requests: Bucket,
+    requests: Bucket,
     /// Bytes over all sites.
-    pub(crate) bytes: Bucket,
+    bytes: Bucket,
+    /// Hosts and addresses that get no request.
+    blocked: Arc<BlockList>,
+    /// Addresses that may get one.
+    policy: AddressPolicy,
+    /// No request starts before: after a restart, the clocks of some addresses are unknown.
+    not_before: Micros,
+    max_crawl_delay: Duration,
+    speed: f64,
+    domain_pages: Option<u64>,
 }
 
-impl Manners {
+/// Whether a request may start, or why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It may start now.
+    Now,
+    /// Not before this time.
+    At(Micros),
+    /// When a request to the host or its address has ended.
+    AfterAnother,
+    /// When a request to the registered domain has ended.
+    AfterDomain,
+    /// When the name has been resolved again: the block list names one of its addresses.
+    AfterName,
+    /// Never: the block list names the host, or its domain has had its pages.
+    Never,
+}
+
+impl Politeness {
     /// By the settings.
     pub(crate) fn new(settings: &Settings) -> Self {
         let limits = |concurrency, floor| Limits {
@@ -48,30 +87,189 @@ impl Manners {
         };
         // Scaled time: a second of the job is shorter on the machine's clock, and has as much in it.
         let bucket = |rate: Option<f64>| Bucket::new(rate.map(|rate| rate * settings.speed));
-        Manners {
+        let address = limits(settings.address_concurrency, settings.address_interval);
+        let budget = Budget { pages: settings.domain_pages, in_flight: settings.domain_concurrency };
+        Politeness {
             host: limits(settings.host_concurrency, settings.host_interval),
-            address: limits(settings.address_concurrency, settings.address_interval),
-            address_domains: settings.address_domains.max(1),
-            domain: Budget { pages: settings.domain_pages, in_flight: settings.domain_concurrency },
+            addresses: Addresses::new(address, settings.address_domains.max(1)),
+            domains: Domains::new(budget),
             requests: bucket(settings.requests_per_second),
             bytes: bucket(settings.bytes_per_second),
+            blocked: Arc::default(),
+            policy: settings.addresses.clone(),
+            not_before: 0,
+            max_crawl_delay: settings.max_crawl_delay,
+            speed: settings.speed,
+            domain_pages: settings.domain_pages,
+        }
+    }
+
+    /// Whether a request to a host at an address may start now, and when else.
+    pub(crate) fn may_start(&self, queue: &Queue, address: AddressId, now: Micros) -> Start {
+        let limits = self.host_limits(queue);
+        let ready_at = queue.pace.ready_at().max(self.addresses.ready_at(address)).max(self.ready_at());
+        if ready_at > now {
+            return Start::At(ready_at);
+        }
+        if !queue.pace.has_capacity(&limits) || !self.addresses.has_capacity(address) {
+            return Start::AfterAnother;
+        }
+        if self.blocked.blocks_host(&queue.host) {
+            return Start::Never;
+        }
+        if let Name::Known { addresses, .. } = &queue.name
+            && addresses.iter().any(|address| self.blocked.blocks_address(*address))
+        {
+            return Start::AfterName;
+        }
+        match self.domains.capacity(queue.domain) {
+            Capacity::Now => Start::Now,
+            Capacity::Later => Start::AfterDomain,
+            Capacity::Never => Start::Never,
         }
     }
 
     /// When the caps over all sites let the next request start.
     pub(crate) fn ready_at(&self) -> Micros {
-        self.requests.ready_at().max(self.bytes.ready_at())
+        self.not_before.max(self.requests.ready_at()).max(self.bytes.ready_at())
     }
 
-    /// Nothing of these caps is caught up from before.
-    pub(crate) fn hold(&mut self, until: Micros) {
-        self.requests.hold(until);
-        self.bytes.hold(until);
+    /// Whether a host may have one more request out.
+    pub(crate) fn has_capacity(&self, queue: &Queue) -> bool {
+        queue.pace.has_capacity(&self.host_limits(queue))
+    }
+
+    /// Why a host gets no request any more, if so.
+    pub(crate) fn refusal(&self, queue: &Queue) -> Option<Failure> {
+        if self.blocked.blocks_host(&queue.host) {
+            return Some(Failure::new(FailureKind::Blocked, "the block list names its host or domain"));
+        }
+        if self.domains.capacity(queue.domain) == Capacity::Never {
+            let pages = self.domain_pages.unwrap_or_default();
+            let detail = format!("its registered domain has had its {pages} pages");
+            return Some(Failure::new(FailureKind::DomainBudget, detail));
+        }
+        None
+    }
+
+    /// Whether the block list names a host.
+    pub(crate) fn blocks_host(&self, host: &str) -> bool {
+        self.blocked.blocks_host(host)
+    }
+
+    /// Whether the job lets an address have requests; the block list comes on top.
+    pub(crate) fn permits(&self, address: IpAddr) -> bool {
+        self.policy.permits(address)
+    }
+
+    /// Replaces the block list.
+    pub(crate) fn block(&mut self, list: Arc<BlockList>) {
+        self.blocked = list;
+    }
+
+    /// The addresses of a name that may get requests, and the first of them.
+    pub(crate) fn vet(&self, mut addresses: Vec<IpAddr>) -> Result<(Vec<IpAddr>, IpAddr), Failure> {
+        let refused = addresses.first().copied();
+        addresses.retain(|address| self.policy.permits(*address));
+        if let Some(blocked) = addresses.first().copied() {
+            addresses.retain(|address| !self.blocked.blocks_address(*address));
+            if addresses.is_empty() {
+                return Err(Failure::new(FailureKind::Blocked, format!("the block list names {blocked}")));
+            }
+        }
+        match (addresses.first().copied(), refused) {
+            (Some(first), _) => Ok((addresses, first)),
+            (None, Some(refused)) => Err(Failure::new(
+                FailureKind::AddressRefused,
+                format!("{refused} is not a public address and allow_addresses does not name it"),
+            )),
+            (None, None) => Err(Failure::new(FailureKind::NameNoData, "no address")),
+        }
+    }
+
+    /// A request to a host at an address starts.
+    pub(crate) fn start(&mut self, queue: &mut Queue, address: AddressId, is_page: bool, now: Micros) {
+        let limits = self.host_limits(queue);
+        queue.pace.start(&limits, now);
+        self.addresses.start(address, now);
+        self.domains.start(queue.domain, is_page);
+        self.requests.take(1, now);
+    }
+
+    /// A request is out no longer. Its domain's budget is freed by [`Domains::end`].
+    pub(crate) fn end(&mut self, queue: &mut Queue, address: AddressId, at: Micros) {
+        let limits = self.host_limits(queue);
+        queue.pace.end(&limits, at);
+        self.addresses.end(address, at);
+    }
+
+    /// Learns from an outcome of a host at an address.
+    pub(crate) fn observe(
+        &mut self,
+        (id, queue): (QueueId, &mut Queue),
+        address: AddressId,
+        signal: HealthSignal,
+        at: Micros,
+    ) {
+        let limits = self.host_limits(queue);
+        queue.pace.observe(&limits, signal, at);
+        self.addresses.observe(address, id, signal, at);
+    }
+
+    /// Counts the bytes of a response.
+    pub(crate) fn received(&mut self, bytes: u64, at: Micros) {
+        self.bytes.take(bytes, at);
+    }
+
+    /// No request to a host starts within its interval from then.
+    pub(crate) fn delay_host(&self, queue: &mut Queue, from: Micros) {
+        let limits = self.host_limits(queue);
+        queue.pace.delay_from(&limits, from);
+    }
+
+    /// Starts all clocks but those of hosts: what an earlier process sent may have arrived just now.
+    pub(crate) fn restart(&mut self, now: Micros) {
+        self.not_before = now.saturating_add(self.addresses.floor());
+        self.addresses.delay_all(now);
+        self.requests.delay_until(now);
+        self.bytes.delay_until(now);
+    }
+
+    /// The limits of a host: by the settings, and by the Crawl-delay that its robots.txt asks for.
+    pub(crate) fn host_limits(&self, queue: &Queue) -> Limits {
+        let limits = self.host;
+        match queue.origins.crawl_delay() {
+            None => limits,
+            Some(delay) => {
+                let floor = scaled(delay.min(self.max_crawl_delay), self.speed);
+                Limits { floor: floor.max(limits.floor), ..limits }
+            }
+        }
+    }
+
+    /// Appends the record of a snapshot: caps, addresses, pages by domain.
+    pub(crate) fn pack(&self, record: &mut Vec<u8>) {
+        let caps = [&self.requests, &self.bytes];
+        caps.into_iter().for_each(|cap| put_number(record, cap.ready_at()));
+        self.addresses.pack(record);
+        let pages = self.domains.pages();
+        put_number(record, pages.len() as u64);
+        pages.for_each(|pages| put_number(record, pages));
+    }
+
+    /// Reads it; all hosts are there.
+    pub(crate) fn unpack(&mut self, mut from: &[u8]) -> Option<()> {
+        let from = &mut from;
+        self.requests.delay_until(codec::number(from)?);
+        self.bytes.delay_until(codec::number(from)?);
+        self.addresses.unpack(from)?;
+        for id in 0..codec::number(from)? {
+            let pages = codec::count(from)?;
+            self.domains.set_pages(usize::try_from(id).ok()?, pages).then_some(())?;
+        }
+        Some(())
     }
 }
-
-/// What trouble adds to the interval at least, also where the floor is lower.
-const SHORTEST_STEP: std::time::Duration = std::time::Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests;

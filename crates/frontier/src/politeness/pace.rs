@@ -9,7 +9,7 @@ use lycosa_url::Micros;
 
 use crate::codec;
 
-/// What may be done with any key of a kind. Times are on the machine's clock: `speed` has divided them.
+/// The limits of all keys of a kind. Times are on the machine's clock: `speed` has divided them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Requests at once.
@@ -18,9 +18,9 @@ pub(crate) struct Limits {
     pub(crate) floor: Micros,
     /// The longest interval that a slow answer or trouble makes; a longer floor stays.
     pub(crate) ceiling: Micros,
-    /// Of the time to a response: the pause after it, at least.
+    /// Minimum interval as a multiple of response time.
     pub(crate) multiple: f64,
-    /// What trouble adds at least, and what a row of successes takes back.
+    /// The least that trouble adds, and what a row of successes subtracts.
     pub(crate) step: Micros,
     /// Successes that make such a row.
     pub(crate) successes: u32,
@@ -30,10 +30,10 @@ pub(crate) struct Limits {
 
 /// What an outcome says of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// It answered, after so many microseconds; 0 where that is not known.
+pub(crate) enum HealthSignal {
+    /// It responded after this many microseconds; 0 if that is unknown.
     Success(u32),
-    /// It answered with an error of its own, which is no reason to be faster.
+    /// It responded with an error of its own, which is no reason to be faster.
     Neutral,
     /// It is overloaded, silent, or breaks connections.
     Trouble,
@@ -69,11 +69,11 @@ impl Pace {
 
     /// Whether a request may start.
     pub(crate) fn may_start(&self, limits: &Limits, now: Micros) -> bool {
-        self.ready_at <= now && self.has_room(limits)
+        self.ready_at <= now && self.has_capacity(limits)
     }
 
     /// Whether fewer requests are out than may be.
-    pub(crate) fn has_room(&self, limits: &Limits) -> bool {
+    pub(crate) fn has_capacity(&self, limits: &Limits) -> bool {
         self.in_flight < self.concurrency(limits)
     }
 
@@ -85,26 +85,26 @@ impl Pace {
     /// A request starts.
     pub(crate) fn start(&mut self, limits: &Limits, now: Micros) {
         self.in_flight += 1;
-        self.rest(limits, now);
+        self.delay_from(limits, now);
     }
 
     /// A request is out no longer.
     pub(crate) fn end(&mut self, limits: &Limits, at: Micros) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.rest(limits, at);
+        self.delay_from(limits, at);
     }
 
-    /// Rests for an interval from then on.
-    pub(crate) fn rest(&mut self, limits: &Limits, from: Micros) {
-        self.hold(from.saturating_add(self.interval(limits)));
+    /// No request starts within an interval from then.
+    pub(crate) fn delay_from(&mut self, limits: &Limits, from: Micros) {
+        self.delay_until(from.saturating_add(self.interval(limits)));
     }
 
     /// No request starts before.
-    pub(crate) fn hold(&mut self, until: Micros) {
+    pub(crate) fn delay_until(&mut self, until: Micros) {
         self.ready_at = self.ready_at.max(until);
     }
 
-    /// Takes back what trouble since then has added: it was not the site's.
+    /// Subtracts what trouble since then has added: it was not the site's.
     pub(crate) fn forgive(&mut self, since: Micros) {
         if self.slower > self.slower_before && self.troubled_at >= since {
             self.slower = self.slower_before;
@@ -112,9 +112,9 @@ impl Pace {
     }
 
     /// Learns from an outcome at its end.
-    pub(crate) fn observe(&mut self, limits: &Limits, sign: Sign, at: Micros) {
-        match sign {
-            Sign::Success(response) => {
+    pub(crate) fn observe(&mut self, limits: &Limits, signal: HealthSignal, at: Micros) {
+        match signal {
+            HealthSignal::Success(response) => {
                 self.learn(response);
                 self.row = self.row.saturating_add(1);
                 if self.row >= limits.successes {
@@ -122,8 +122,8 @@ impl Pace {
                     self.slower = self.slower.saturating_sub(limits.step);
                 }
             }
-            Sign::Neutral => self.row = 0,
-            Sign::Trouble => {
+            HealthSignal::Neutral => self.row = 0,
+            HealthSignal::Trouble => {
                 if self.row > 0 || self.slower == 0 {
                     (self.troubled_at, self.slower_before) = (at, self.slower);
                 }
@@ -133,7 +133,7 @@ impl Pace {
                 self.slower = self.slower.max(doubled.min(limits.ceiling).saturating_sub(own));
             }
         }
-        self.rest(limits, at);
+        self.delay_from(limits, at);
     }
 
     /// Smooths the time to a response, an eighth for the new one (as TCP its round-trip time, RFC 6298 section 2.3).
@@ -151,7 +151,7 @@ impl Pace {
         limits.floor.max(wished.min(limits.ceiling))
     }
 
-    /// The interval of a key that nobody shares.
+    /// The interval of a key that is not shared.
     fn undivided(&self, limits: &Limits) -> Micros {
         let own = self.own(limits);
         own.max(own.saturating_add(self.slower).min(limits.ceiling))
@@ -197,11 +197,11 @@ mod tests {
     fn a_slow_site_is_asked_less_often_within_floor_and_ceiling() {
         let mut pace = Pace::default();
         assert_eq!(pace.interval(&LIMITS), 1_000);
-        pace.observe(&LIMITS, Sign::Success(800), 0);
+        pace.observe(&LIMITS, HealthSignal::Success(800), 0);
         assert_eq!(pace.interval(&LIMITS), 4_000);
-        (0..100).for_each(|_| pace.observe(&LIMITS, Sign::Success(10), 0));
+        (0..100).for_each(|_| pace.observe(&LIMITS, HealthSignal::Success(10), 0));
         assert_eq!(pace.interval(&LIMITS), 1_000);
-        (0..100).for_each(|_| pace.observe(&LIMITS, Sign::Success(u32::MAX), 0));
+        (0..100).for_each(|_| pace.observe(&LIMITS, HealthSignal::Success(u32::MAX), 0));
         assert_eq!(pace.interval(&LIMITS), 60_000);
         assert_eq!(
             pace.interval(&Limits { floor: 90_000, ..LIMITS }),
@@ -213,18 +213,18 @@ mod tests {
     #[test]
     fn trouble_doubles_and_only_a_row_of_successes_shortens() {
         let mut pace = Pace::default();
-        let mut after = |signs: &[Sign]| {
-            signs.iter().for_each(|sign| pace.observe(&LIMITS, *sign, 0));
+        let mut after = |signs: &[HealthSignal]| {
+            signs.iter().for_each(|signal| pace.observe(&LIMITS, *signal, 0));
             pace.interval(&LIMITS)
         };
-        assert_eq!(after(&[Sign::Trouble]), 2_000);
-        assert_eq!(after(&[Sign::Trouble]), 4_000);
-        assert_eq!(after(&[Sign::Success(0); 9]), 4_000);
-        assert_eq!(after(&[Sign::Neutral]), 4_000);
-        assert_eq!(after(&[Sign::Success(0); 9]), 4_000, "the row began anew");
-        assert_eq!(after(&[Sign::Success(0)]), 3_000);
-        assert_eq!(after(&[Sign::Success(0); 20]), 1_000);
-        assert_eq!(after(&[Sign::Trouble; 50]), 60_000);
+        assert_eq!(after(&[HealthSignal::Trouble]), 2_000);
+        assert_eq!(after(&[HealthSignal::Trouble]), 4_000);
+        assert_eq!(after(&[HealthSignal::Success(0); 9]), 4_000);
+        assert_eq!(after(&[HealthSignal::Neutral]), 4_000);
+        assert_eq!(after(&[HealthSignal::Success(0); 9]), 4_000, "the row began anew");
+        assert_eq!(after(&[HealthSignal::Success(0)]), 3_000);
+        assert_eq!(after(&[HealthSignal::Success(0); 20]), 1_000);
+        assert_eq!(after(&[HealthSignal::Trouble; 50]), 60_000);
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
         let mut pace = Pace::default();
         let limits = Limits { floor: 0, concurrency: 8, ..LIMITS };
         assert_eq!((pace.interval(&limits), pace.concurrency(&limits)), (0, 8));
-        pace.observe(&limits, Sign::Trouble, 0);
+        pace.observe(&limits, HealthSignal::Trouble, 0);
         assert_eq!((pace.interval(&limits), pace.concurrency(&limits)), (1_000, 1));
     }
 
@@ -241,7 +241,7 @@ mod tests {
         let mut pace = Pace::default();
         let limits = Limits { share: 4, ..LIMITS };
         assert_eq!((pace.interval(&limits), pace.concurrency(&limits)), (250, 4));
-        pace.observe(&limits, Sign::Trouble, 0);
+        pace.observe(&limits, HealthSignal::Trouble, 0);
         assert_eq!((pace.interval(&limits), pace.concurrency(&limits)), (500, 1));
     }
 
@@ -250,10 +250,10 @@ mod tests {
     enum Event {
         /// A request starts as soon as it may.
         Start,
-        /// A request ends with a sign, or with none.
-        End(Option<Sign>),
+        /// A request ends with a signal, or with none.
+        End(Option<HealthSignal>),
         /// An outcome of a lease that had run out.
-        Late(Sign),
+        Late(HealthSignal),
         /// Time passes.
         Wait(Micros),
         /// The process dies, and its state comes from a snapshot.
@@ -264,19 +264,19 @@ mod tests {
         Share(u32),
     }
 
-    fn sign() -> impl Strategy<Value = Sign> {
+    fn signal() -> impl Strategy<Value = HealthSignal> {
         prop_oneof![
-            4 => (0u32..20_000).prop_map(Sign::Success),
-            1 => Just(Sign::Neutral),
-            2 => Just(Sign::Trouble),
+            4 => (0u32..20_000).prop_map(HealthSignal::Success),
+            1 => Just(HealthSignal::Neutral),
+            2 => Just(HealthSignal::Trouble),
         ]
     }
 
     fn event() -> impl Strategy<Value = Event> {
         prop_oneof![
             6 => Just(Event::Start),
-            5 => proptest::option::weighted(0.8, sign()).prop_map(Event::End),
-            1 => sign().prop_map(Event::Late),
+            5 => proptest::option::weighted(0.8, signal()).prop_map(Event::End),
+            1 => signal().prop_map(Event::Late),
             3 => (0u64..5_000).prop_map(Event::Wait),
             1 => Just(Event::Restart),
             1 => (0u64..100_000).prop_map(Event::Floor),
@@ -307,16 +307,16 @@ mod tests {
                             prop_assert!(out <= pace.concurrency(&limits));
                         }
                     }
-                    Event::End(sign) if out > 0 => {
+                    Event::End(signal) if out > 0 => {
                         pace.end(&limits, now);
-                        sign.into_iter().for_each(|sign| pace.observe(&limits, sign, now));
+                        signal.into_iter().for_each(|signal| pace.observe(&limits, signal, now));
                         (out, last) = (out - 1, Some(now));
                         let longer = pace.interval(&limits) >= before.0;
-                        prop_assert!(longer || sign != Some(Sign::Trouble), "trouble shortens nothing");
+                        prop_assert!(longer || signal != Some(HealthSignal::Trouble), "trouble shortens nothing");
                     }
                     Event::End(None) => {}
-                    Event::End(Some(sign)) | Event::Late(sign) => {
-                        pace.observe(&limits, sign, now);
+                    Event::End(Some(signal)) | Event::Late(signal) => {
+                        pace.observe(&limits, signal, now);
                         last = Some(now);
                     }
                     Event::Wait(time) => now += time,
@@ -327,17 +327,17 @@ mod tests {
                         prop_assert_eq!(restored.interval(&limits), pace.interval(&limits));
                         pace = restored;
                         // What was in flight may have arrived just now.
-                        pace.rest(&limits, now);
+                        pace.delay_from(&limits, now);
                         (out, last) = (0, Some(now));
                     }
                     // Whoever changes the limits lets the key rest.
                     Event::Floor(floor) => {
                         limits.floor = floor;
-                        pace.rest(&limits, now);
+                        pace.delay_from(&limits, now);
                     }
                     Event::Share(share) => {
                         limits.share = share;
-                        pace.rest(&limits, now);
+                        pace.delay_from(&limits, now);
                     }
                 }
                 let share = Micros::from(limits.share);

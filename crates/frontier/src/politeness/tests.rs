@@ -7,6 +7,8 @@ use std::time::Duration;
 use lycosa_records::{Outcome, Purpose, Request, Times};
 use lycosa_url::{FailureKind, Micros};
 
+use crate::politeness::{Politeness, Start};
+use crate::queue::Queue;
 use crate::tests::{Log, SECOND, answer, crawl, failed, frontier, robots_or, run, url};
 use crate::{BlockList, CrawlUrl, Frontier, Scope, Settings, State};
 
@@ -26,6 +28,31 @@ fn seconds(log: &Log) -> Vec<f64> {
 
 fn ok(request: Request, now: Micros) -> Outcome {
     answer(request, now, 200, &[], "", &[])
+}
+
+#[test]
+fn whether_a_request_may_start_and_when_else() {
+    let mut politeness = Politeness::new(&Settings { domain_concurrency: Some(1), ..settings() });
+    let (mut one, mut other) = (Queue::new("a.com"), Queue::new("www.a.com"));
+    one.domain = politeness.domains.of(&one.host);
+    other.domain = politeness.domains.of(&other.host);
+    let [here, there] = ["93.0.0.1", "93.0.0.2"].map(|text| politeness.addresses.id(text.parse().unwrap()));
+    assert_eq!(politeness.may_start(&one, here, 0), Start::Now);
+    politeness.start(&mut one, here, true, 0);
+    assert_eq!(politeness.may_start(&one, here, 0), Start::At(SECOND), "the host's interval");
+    assert_eq!(politeness.may_start(&one, here, SECOND), Start::AfterAnother, "one request at once");
+    assert_eq!(politeness.may_start(&other, here, 0), Start::At(SECOND / 4), "the address's interval");
+    assert_eq!(politeness.may_start(&other, there, 0), Start::AfterDomain);
+    politeness.end(&mut one, here, 2 * SECOND);
+    politeness.domains.end(one.domain, true);
+    assert_eq!(politeness.may_start(&one, here, 2 * SECOND), Start::At(3 * SECOND));
+    assert_eq!(politeness.may_start(&other, there, 2 * SECOND), Start::Now);
+    politeness.restart(5 * SECOND);
+    assert_eq!(politeness.may_start(&other, there, 5 * SECOND), Start::At(5 * SECOND + SECOND / 4));
+    politeness.block(BlockList::parse("=www.a.com").0.into());
+    assert_eq!(politeness.may_start(&other, there, 9 * SECOND), Start::Never);
+    assert_eq!(politeness.may_start(&one, there, 9 * SECOND), Start::Now);
+    assert_eq!(politeness.refusal(&other).map(|failure| failure.kind), Some(FailureKind::Blocked));
 }
 
 #[test]
@@ -107,13 +134,15 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
             log.extend(answers);
             now = first.due_at().unwrap();
         }
-        let interval = |frontier: &Frontier<_>| frontier.queues[0].pace.interval(&frontier.host_limits(0));
+        let interval = |frontier: &Frontier<_>| {
+            frontier.hosts[0].pace.interval(&frontier.politeness.host_limits(&frontier.hosts[0]))
+        };
         let (_, names) = frontier(settings());
         let mut second = if with_snapshot {
             let mut bytes = Vec::new();
             first.save(&mut bytes).unwrap();
             let loaded = Frontier::load(settings(), names, &mut &bytes[..]).unwrap().0;
-            assert_eq!(loaded.schedule.paces().count(), 1);
+            assert_eq!(loaded.politeness.addresses.paces().count(), 1);
             loaded
         } else {
             Frontier::new(settings(), names).unwrap()
@@ -126,9 +155,9 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
         restore.finish(log[3].response.finished + SECOND);
         assert_eq!(interval(&second), interval(&first));
         assert_eq!(interval(&second), 16 * SECOND);
-        let paces: Vec<_> = second.schedule.paces().map(|(address, _)| address).collect();
-        assert_eq!(paces, first.schedule.paces().map(|(address, _)| address).collect::<Vec<_>>());
-        let ready = second.queues[0].pace.ready_at();
+        let paces: Vec<_> = second.politeness.addresses.paces().map(|(address, _)| address).collect();
+        assert_eq!(paces, first.politeness.addresses.paces().map(|(address, _)| address).collect::<Vec<_>>());
+        let ready = second.hosts[0].pace.ready_at();
         assert_eq!(ready, log[3].response.finished + 300 * SECOND, "the pause goes on");
     }
 }
@@ -162,8 +191,7 @@ fn a_host_whose_answer_was_lost_with_the_process_is_left_alone_for_a_minute() {
                 restore.lease(&url("http://b.com/next"), 7, at, at + SECOND);
             }
             restore.finish(process);
-            let ready =
-                |host: &str| frontier.queues[frontier.known_queue(host).unwrap() as usize].pace.ready_at();
+            let ready = |host: &str| frontier.hosts[frontier.hosts.find(host).unwrap()].pace.ready_at();
             (ready("a.com") / SECOND, ready("b.com") / SECOND)
         };
         assert_eq!(restored(5 * SECOND, None), (65, 6));

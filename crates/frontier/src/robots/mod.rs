@@ -3,10 +3,12 @@
 //! Guarantees, which the tests repeat:
 //! 1. Any bytes give rules, and any rules a verdict, in bounded time and memory (see [`index`]).
 //! 2. A path has exactly one verdict: the longest pattern decides, `allow` on a tie, no pattern allows.
-//! 3. How an escape is written opens nothing: where the RFC's reading of escapes and Google's differ, both must allow.
+//! 3. The spelling of an escape allows no path: if the RFC's reading of escapes and Google's differ, both must allow.
 
+mod cache;
 mod index;
 mod lines;
+mod origins;
 mod pattern;
 mod store;
 #[cfg(test)]
@@ -18,8 +20,10 @@ use lycosa_url::product_token;
 
 use crate::codec;
 
+pub(crate) use cache::{Permission, RobotsCache};
 use index::{Index, MatchedRule};
 use lines::{Key, Lines};
+pub(crate) use origins::{Origins, Robots};
 use pattern::{Escapes, Pattern};
 pub(crate) use store::{KeptRules, RulesStore};
 

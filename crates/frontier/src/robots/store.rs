@@ -1,7 +1,7 @@
-//! The rules that were learnt: in memory up to a budget, beyond it on disk, whatever the sites send.
+//! The rules that were learnt: in memory up to a budget, beyond it on disk.
 //!
-//! Guarantees: rules say the same wherever they stand; those in memory hold no more bytes than the budget, with one on disk
-//! that was asked last; without a place on disk, or while nothing can be written there, all stay in memory.
+//! Guarantees: rules are the same in memory and on disk; those in memory take no more bytes than the budget, beside one from the
+//! disk that was used last; without a directory, or while it cannot be written, all stay in memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,17 +14,17 @@ use std::time::Duration;
 use super::Rules;
 use crate::spill::{Block, Spill};
 
-/// Where rules stand. [`RulesStore::keep`] fills it; rules that are dropped leave it.
+/// All rules. [`RulesStore::keep`] fills it; rules that are dropped leave it.
 #[derive(Debug)]
 pub(crate) struct RulesStore {
     budget: usize,
     shared: Arc<Shared>,
     spill: Spill,
-    /// Rules on disk that were asked last: a host's URLs are asked for in a row.
+    /// Rules on disk that were used last: a host's URLs are granted in a row.
     loaded: Option<(Block, Rules)>,
 }
 
-/// What rules that are dropped leave behind.
+/// Counts that dropped rules change.
 #[derive(Debug, Default)]
 struct Shared {
     /// Bytes in memory.
@@ -36,13 +36,13 @@ struct Shared {
 /// The rules of one origin.
 #[derive(Debug)]
 pub(crate) struct KeptRules {
-    place: Place,
+    storage: Storage,
     shared: Arc<Shared>,
 }
 
-/// Where they stand.
+/// Where they are stored.
 #[derive(Debug)]
-enum Place {
+enum Storage {
     Memory(Rules),
     Disk { block: Block, crawl_delay: Option<Duration> },
 }
@@ -62,21 +62,21 @@ impl RulesStore {
         let fits = self.shared.held.load(Relaxed).saturating_add(bytes) <= self.budget;
         let written =
             if fits || !self.spill.is_possible() { None } else { self.spill.write(rules.pack()).ok() };
-        let place = match written {
-            Some(block) => Place::Disk { block, crawl_delay: rules.crawl_delay() },
+        let storage = match written {
+            Some(block) => Storage::Disk { block, crawl_delay: rules.crawl_delay() },
             None => {
                 self.shared.held.fetch_add(bytes, Relaxed);
-                Place::Memory(rules)
+                Storage::Memory(rules)
             }
         };
-        KeptRules { place, shared: Arc::clone(&self.shared) }
+        KeptRules { storage, shared: Arc::clone(&self.shared) }
     }
 
-    /// The rules, to be asked. Fails where they cannot be read back.
+    /// The rules. Fails if they cannot be read back.
     pub(crate) fn get<'a>(&'a mut self, kept: &'a KeptRules) -> io::Result<&'a Rules> {
-        let block = match &kept.place {
-            Place::Memory(rules) => return Ok(rules),
-            Place::Disk { block, .. } => *block,
+        let block = match &kept.storage {
+            Storage::Memory(rules) => return Ok(rules),
+            Storage::Disk { block, .. } => *block,
         };
         let loaded = match self.loaded.take() {
             Some((of, rules)) if of == block => rules,
@@ -87,13 +87,13 @@ impl RulesStore {
 
     /// The rules as bytes, for a snapshot. Fails where they cannot be read back.
     pub(crate) fn packed<'a>(&self, kept: &'a KeptRules) -> io::Result<Cow<'a, [u8]>> {
-        match &kept.place {
-            Place::Memory(rules) => Ok(rules.pack().into()),
-            Place::Disk { block, .. } => Ok(self.spill.read(block)?.into()),
+        match &kept.storage {
+            Storage::Memory(rules) => Ok(rules.pack().into()),
+            Storage::Disk { block, .. } => Ok(self.spill.read(block)?.into()),
         }
     }
 
-    /// Removes the files that hold no rules any more, and those of an earlier process.
+    /// Removes the files that have no rules any more, and those of an earlier process.
     pub(crate) fn remove_files(&mut self) -> io::Result<()> {
         self.spill.remove_files(&BTreeSet::new())
     }
@@ -109,20 +109,20 @@ impl Shared {
 impl KeptRules {
     /// The pause that the site asks for between requests.
     pub(crate) fn crawl_delay(&self) -> Option<Duration> {
-        match &self.place {
-            Place::Memory(rules) => rules.crawl_delay(),
-            Place::Disk { crawl_delay, .. } => *crawl_delay,
+        match &self.storage {
+            Storage::Memory(rules) => rules.crawl_delay(),
+            Storage::Disk { crawl_delay, .. } => *crawl_delay,
         }
     }
 }
 
 impl Drop for KeptRules {
     fn drop(&mut self) {
-        match &self.place {
-            Place::Memory(rules) => {
+        match &self.storage {
+            Storage::Memory(rules) => {
                 self.shared.held.fetch_sub(rules.memory(), Relaxed);
             }
-            Place::Disk { block, .. } => self.shared.freed().push(*block),
+            Storage::Disk { block, .. } => self.shared.freed().push(*block),
         }
     }
 }
@@ -163,9 +163,9 @@ mod tests {
 
     /// What rules in memory hold.
     fn one_bytes(kept: &KeptRules) -> usize {
-        match &kept.place {
-            Place::Memory(rules) => rules.memory(),
-            Place::Disk { .. } => 0,
+        match &kept.storage {
+            Storage::Memory(rules) => rules.memory(),
+            Storage::Disk { .. } => 0,
         }
     }
 

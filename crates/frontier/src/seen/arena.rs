@@ -192,7 +192,7 @@ impl Arena {
         self.spare.append(&mut other.spare);
     }
 
-    /// Gives back what there is to spare beyond so many bytes.
+    /// Frees memory beyond this many spare bytes.
     pub(super) fn spare_at_most(&mut self, bytes: usize) {
         self.spare.truncate(bytes / (CHUNK * LINE));
     }

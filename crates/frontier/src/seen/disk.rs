@@ -22,7 +22,7 @@ use super::write::{Source, Target, write_merged, write_tree};
 /// Runs of about one size that are merged: more write less, fewer keep fewer filters to look at.
 const FAN: usize = 4;
 
-/// A run is written anew when this part of its keys is deleted.
+/// A run is rewritten when this part of its keys is deleted.
 const DELETED: u64 = 4;
 
 /// Or when what was deleted from it takes this part of the memory budget.
@@ -182,7 +182,7 @@ impl Disk {
         }
     }
 
-    /// Takes over what the threads have done, and gives the memory of a tree that has become a run.
+    /// Applies what the threads have done; returns the memory of a tree that has become a run.
     pub(super) fn collect(&mut self, wait: bool, budget: usize) -> Option<Arena> {
         let mut arena = None;
         if let Some(work) = self.flush.take_if(|work| wait || work.thread.is_finished()) {

@@ -15,7 +15,7 @@ pub enum KeyKind {
     Md5,
     /// The middle 8 bytes of the MD5 (`md5-16`: "16-digit MD5"), as published: 2.7e-4.
     Md5Published,
-    /// SipHash-1-3 of 128 bits under a secret of this set: like the first, and nobody can aim at it.
+    /// SipHash-1-3 of 128 bits under a secret of this set: like the first, and no site can construct collisions.
     Keyed,
 }
 

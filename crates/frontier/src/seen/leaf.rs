@@ -12,7 +12,7 @@ pub(super) struct Leaf {
     pub(super) count: u16,
     /// Lines of the block.
     pub(super) lines: u8,
-    /// Whether keys that belong here were put elsewhere, because it had no room.
+    /// Whether keys that belong here were put elsewhere, because it was full.
     pub(super) has_overflown: bool,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Rest<'k> {
     pub(super) implied: u32,
 }
 
-/// A leaf has no room for a key.
+/// A leaf is full.
 #[derive(Debug)]
 pub(super) struct Full;
 
@@ -135,7 +135,7 @@ impl Leaf {
         self.count -= 1;
     }
 
-    /// Gives its block back.
+    /// Returns its block to the arena.
     pub(super) fn free(&self, arena: &mut Arena) {
         if self.lines > 0 {
             arena.free(self.block);

@@ -2,7 +2,7 @@
 //!
 //! Beyond a budget of memory keys go to disk, in sorted runs with a filter each (the family of Mercator's and DRUM's
 //! sieves). A key that no filter holds is new at once: no host waits for the disk. One that a filter
-//! holds is almost surely known, so that nobody loses by its waiting for [`Seen::verify`].
+//! holds is almost surely known, so that no host needs it before [`Seen::verify`].
 //!
 //! Guarantees:
 //! - A key is new exactly once until it is deleted, also across [`Seen::save`] and [`Seen::load`].
@@ -10,7 +10,7 @@
 //! - At 100 million keys a key takes at most 15 bytes of memory.
 //! - What a saved set names stays whole: files are never changed, and removed only by
 //!   [`Seen::remove_files_except`].
-//! - When the disk is full nothing is lost: keys stay in memory, beyond the budget, until there is room.
+//! - If the disk is full no key is lost: keys stay in memory, beyond the budget, until there is space.
 
 mod arena;
 mod checked;

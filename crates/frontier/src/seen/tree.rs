@@ -32,7 +32,7 @@ pub(super) struct Tree {
     pub(super) split: usize,
     pub(super) leaves: Vec<Leaf>,
     pub(super) arena: Arena,
-    /// Keys whose leaf has no room: none, unless someone chose keys.
+    /// Keys whose leaf is full: none, unless keys were chosen to collide.
     pub(super) overflow: HashSet<Key>,
     pub(super) len: u64,
 }
@@ -249,7 +249,7 @@ impl Tree {
         }
         self.move_some(old.lines);
         if old.has_overflown {
-            // Most of those that belong elsewhere find no room again: there are few, and this happens seldom.
+            // Most of those that belong elsewhere do not fit again: there are few, and this happens seldom.
             let keys: Vec<Key> = self.overflow.drain().collect();
             for key in keys {
                 self.put(&key);

@@ -1,38 +1,37 @@
-//! What an outcome says of its site: whether it is well, whether another try may end otherwise, how long it wants to be
-//! left alone.
+//! What an outcome says of its site: its health, whether a retry may succeed, how long the site asks to be left alone.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lycosa_records::Outcome;
 
-use super::pace::Sign;
+use super::pace::HealthSignal;
 
-/// What an outcome says of how its site is; nothing where it says nothing, or where the site was not asked.
-pub(crate) fn sign(page: &Outcome) -> Option<Sign> {
+/// The health signal of an outcome; `None` if it has none, or the site was not asked.
+pub(crate) fn signal(page: &Outcome) -> Option<HealthSignal> {
     match &page.response.result {
         Ok(received) => match received.status {
-            408 | 429 | 502..=504 => Some(Sign::Trouble),
-            // The name has moved: whoever answers there is another.
+            408 | 429 | 502..=504 => Some(HealthSignal::Trouble),
+            // The name has moved: another site responds there.
             421 => None,
-            500..=599 => Some(Sign::Neutral),
-            _ => Some(Sign::Success(page.response.times.first_byte_us)),
+            500..=599 => Some(HealthSignal::Neutral),
+            _ => Some(HealthSignal::Success(page.response.times.first_byte_us)),
         },
-        Err(failure) => failure.kind.is_trouble().then_some(Sign::Trouble),
+        Err(failure) => failure.kind.is_trouble().then_some(HealthSignal::Trouble),
     }
 }
 
-/// Whether anybody answered a request: what tells of the way there, not of the site.
+/// Whether a request was answered at all: a signal of the network, not of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
-    /// The site answered, if only with an error or with too much.
+    /// The site responded, if only with an error or with too much.
     Answered,
-    /// Nobody did, or not as a site of this name does.
+    /// No response, or not one of a site of this name.
     Silent,
     /// The site was not asked.
     Nothing,
 }
 
-/// Whether anybody answered.
+/// Whether a request was answered at all.
 pub(crate) fn word(page: &Outcome) -> Word {
     match &page.response.result {
         Ok(_) => Word::Answered,
@@ -44,7 +43,7 @@ pub(crate) fn word(page: &Outcome) -> Word {
     }
 }
 
-/// Whether another try may end otherwise: time-outs, broken connections, overload, an address that the name has left.
+/// Whether a retry may succeed: time-outs, broken connections, overload, an address that the name has left.
 pub(crate) fn may_pass(page: &Outcome) -> bool {
     match &page.response.result {
         Ok(received) => matches!(received.status, 408 | 421 | 429 | 500..=599),
@@ -52,14 +51,14 @@ pub(crate) fn may_pass(page: &Outcome) -> bool {
     }
 }
 
-/// How long the site wants to be left alone after this outcome. Any status but a success may say so: RFC 9110 section
+/// The pause that the site asks for after this outcome. Any status but a success may say so: RFC 9110 section
 /// 10.2.3 names 503 and redirects, RFC 6585 section 4 names 429.
 pub(crate) fn wished_pause(page: &Outcome) -> Option<Duration> {
     let received = page.response.result.as_ref().ok()?;
     if (200..=299).contains(&received.status) {
         return None;
     }
-    // A date is read on the site's own clock, where it tells it.
+    // A date is read on the site's own clock, if the response has its time.
     let date = received.head.get("date").and_then(|date| unix_time(&date));
     let now = date.unwrap_or(Duration::from_micros(page.response.fetched_at()));
     // Of several, the longest.
@@ -133,17 +132,17 @@ mod tests {
     #[test]
     fn what_is_trouble() {
         for status in [408, 429, 502, 503, 504] {
-            assert_eq!(sign(&page(status, &[], None)), Some(Sign::Trouble), "{status}");
+            assert_eq!(signal(&page(status, &[], None)), Some(HealthSignal::Trouble), "{status}");
         }
         for status in [200, 301, 404, 410] {
-            assert_eq!(sign(&page(status, &[], None)), Some(Sign::Success(70)), "{status}");
+            assert_eq!(signal(&page(status, &[], None)), Some(HealthSignal::Success(70)), "{status}");
         }
-        assert_eq!(sign(&page(500, &[], None)), Some(Sign::Neutral));
+        assert_eq!(signal(&page(500, &[], None)), Some(HealthSignal::Neutral));
         for kind in [K::ReadTimeout, K::ConnectTimeout, K::Timeout, K::ConnectionClosed, K::ConnectRefused] {
-            assert_eq!(sign(&page(0, &[], Some(kind))), Some(Sign::Trouble), "{kind:?}");
+            assert_eq!(signal(&page(0, &[], Some(kind))), Some(HealthSignal::Trouble), "{kind:?}");
         }
         for kind in [K::Cancelled, K::TlsCertificate, K::BodyTooLarge] {
-            assert_eq!(sign(&page(0, &[], Some(kind))), None, "{kind:?}");
+            assert_eq!(signal(&page(0, &[], Some(kind))), None, "{kind:?}");
         }
     }
 }

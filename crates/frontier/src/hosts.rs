@@ -1,0 +1,345 @@
+//! All hosts with their queues, and the memory that their waiting URLs take.
+//!
+//! Filled by admission, retries and redirects ([`Hosts::push`], [`Hosts::requeue`]); emptied by grants ([`Hosts::next_waiting`]).
+//!
+//! Guarantees:
+//! 1. A host has at most one queue, and keeps its number.
+//! 2. The bytes that backlogs store in memory are counted; beyond `queue_memory` tails are written to the disk, if there is a
+//!    directory, so that memory is bounded by it and by short tails.
+//! 3. A host beyond `max_hosts`, or beyond `domain_hosts` of its registered domain, gets no queue.
+
+use std::collections::BTreeSet;
+use std::hash::BuildHasher;
+use std::io;
+use std::ops::{Index, IndexMut};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use lycosa_url::{Digest, Micros, UrlRef};
+
+use crate::Settings;
+use crate::backlog::Backlog;
+use crate::dedup::{Tombstone, Tombstones};
+use crate::politeness::domains::Domains;
+use crate::queue::Queue;
+use crate::schedule::QueueId;
+use crate::spill::Spill;
+use crate::strategy::Strategy;
+use crate::waiting::{Candidate, Waiting, pack};
+
+/// Bytes of the tails that are written when memory is short: long tails first, and the shortest never, since the system call costs
+/// more than their memory.
+const SPILLED_TAILS: [usize; 3] = [4096, 1024, 128];
+
+/// All host queues. [`QueueId`] is the index.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    queues: Vec<Queue>,
+    /// Queues by host name; the names are stored in the queues only.
+    by_name: HashTable<QueueId>,
+    hasher: DefaultHashBuilder,
+    /// Bytes of waiting URLs in memory, and the number from which on they are written to the disk.
+    memory: usize,
+    relieve_at: usize,
+    /// The queue that was last relieved: a sweep resumes behind it.
+    sweep: usize,
+    spill: Spill,
+    queue_memory: usize,
+    max_hosts: usize,
+    domain_hosts: u32,
+    /// Links that were left out, since their host would have been one too many.
+    refused: u64,
+}
+
+impl Hosts {
+    /// No hosts.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Hosts {
+            queues: Vec::new(),
+            by_name: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            memory: 0,
+            relieve_at: settings.queue_memory,
+            sweep: 0,
+            spill: Spill::new(settings.queue_directory.clone()),
+            queue_memory: settings.queue_memory,
+            max_hosts: settings.max_hosts,
+            domain_hosts: settings.domain_hosts,
+            refused: 0,
+        }
+    }
+
+    /// Hosts with a queue.
+    pub(crate) fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// All queues, in the order of their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
+        (0..).zip(&self.queues)
+    }
+
+    /// All queues, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (QueueId, &mut Queue)> {
+        (0..).zip(&mut self.queues)
+    }
+
+    /// The queue of a host, if it has one.
+    pub(crate) fn find(&self, host: &str) -> Option<QueueId> {
+        let hash = self.hasher.hash_one(host);
+        self.by_name.find(hash, |id| &*self.queues[*id as usize].host == host).copied()
+    }
+
+    /// The queue of a host; an empty one if it had none.
+    pub(crate) fn find_or_insert(&mut self, host: &str, domains: &mut Domains) -> QueueId {
+        let hash = self.hasher.hash_one(host);
+        if let Some(&id) = self.by_name.find(hash, |id| &*self.queues[*id as usize].host == host) {
+            return id;
+        }
+        self.insert(Queue::new(host), domains)
+    }
+
+    /// Takes a new queue; returns its number.
+    pub(crate) fn insert(&mut self, mut queue: Queue, domains: &mut Domains) -> QueueId {
+        queue.domain = domains.of(&queue.host);
+        domains.count_host(queue.domain);
+        let id = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
+        let hash = self.hasher.hash_one(&*queue.host);
+        self.queues.push(queue);
+        let (queues, hasher) = (&self.queues, &self.hasher);
+        self.by_name.insert_unique(hash, id, |id| hasher.hash_one(&*queues[*id as usize].host));
+        id
+    }
+
+    /// Whether a URL's host has a queue or may get one. Counts the URL otherwise; returns the message for the first.
+    pub(crate) fn has_capacity_for(
+        &mut self,
+        url: UrlRef<'_>,
+        domains: &Domains,
+    ) -> Result<(), Option<String>> {
+        if self.find(url.host()).is_some() {
+            return Ok(());
+        }
+        let is_full = self.queues.len() >= self.max_hosts;
+        if !is_full && domains.hosts_of(url.host()) < self.domain_hosts {
+            return Ok(());
+        }
+        self.refused += 1;
+        if self.refused > 1 {
+            return Err(None);
+        }
+        let (limit, setting) = match is_full {
+            true => (self.max_hosts, "frontier.max_hosts"),
+            false => (self.domain_hosts as usize, "politeness.domain_hosts"),
+        };
+        let url = url.as_str();
+        Err(Some(format!("links to new hosts are left out: {setting} is {limit}; the first: {url}")))
+    }
+
+    /// Links that were left out, since their host would have been one too many.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Sets that count to an earlier process's.
+    pub(crate) fn set_refused(&mut self, refused: u64) {
+        self.refused = refused;
+    }
+
+    /// Puts a URL at the end of its host's queue.
+    pub(crate) fn push(&mut self, id: QueueId, candidate: &Candidate<'_>) {
+        let backlog = &mut self.queues[id as usize].backlog;
+        self.memory += backlog.push(|into| pack(into, candidate, (0, 0)));
+    }
+
+    /// Puts a URL that was taken out at the end of its host's queue.
+    pub(crate) fn requeue(&mut self, id: QueueId, waiting: &Waiting) {
+        let backlog = &mut self.queues[id as usize].backlog;
+        self.memory += backlog.push(|into| waiting.pack(into));
+    }
+
+    /// Takes out what is next in a queue, due, and not settled yet.
+    pub(crate) fn next_waiting(
+        &mut self,
+        id: QueueId,
+        strategy: &mut impl Strategy,
+        tombstones: &mut Tombstones,
+        now: Micros,
+    ) -> io::Result<Option<Waiting>> {
+        let queue = &mut self.queues[id as usize];
+        while let Some(mut waiting) = strategy.next_url(queue, &mut self.spill, &mut self.memory, now)? {
+            if tombstones.is_empty() || waiting.owner.is_some() {
+                return Ok(Some(waiting));
+            }
+            match tombstones.remove(&waiting.key()) {
+                Some(Tombstone::Settled) => {}
+                Some(Tombstone::Tried(attempt)) => {
+                    waiting.attempt = attempt;
+                    return Ok(Some(waiting));
+                }
+                None => return Ok(Some(waiting)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a URL out of its queue if it is next there; entries before it that are settled are dropped.
+    pub(crate) fn take_out(
+        &mut self,
+        id: QueueId,
+        digest: &Digest,
+        tombstones: &mut Tombstones,
+    ) -> io::Result<Option<Waiting>> {
+        let queue = &mut self.queues[id as usize];
+        loop {
+            let wanted = |waiting: &Waiting| {
+                let found = waiting.key();
+                found == *digest || tombstones.is_settled(&found)
+            };
+            let popped = queue.backlog.pop_if(&queue.host, &mut self.spill, &mut self.memory, wanted)?;
+            let Some(waiting) = popped else { return Ok(None) };
+            tombstones.remove(&waiting.key());
+            if waiting.key() == *digest {
+                return Ok(Some(waiting));
+            }
+        }
+    }
+
+    /// Shows each page's URL that waits in a queue, in no order.
+    pub(crate) fn each_waiting(&self, id: QueueId, show: impl FnMut(&Waiting)) -> io::Result<()> {
+        self.queues[id as usize].each_waiting(&self.spill, show)
+    }
+
+    /// Bytes of waiting URLs in memory.
+    #[cfg(test)]
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Writes waiting URLs to the disk when they take more memory than they may, together with `others` bytes.
+    /// A full disk is no error here: the URLs stay in memory, and the log, which the same disk stores, stops the crawl.
+    pub(crate) fn relieve(&mut self, others: usize) -> io::Result<()> {
+        if self.memory + others <= self.relieve_at || !self.spill.is_possible() {
+            return Ok(());
+        }
+        let enough = self.queue_memory / 4 * 3;
+        let mut result = Ok(());
+        'all: for least in SPILLED_TAILS {
+            for _ in 0..self.queues.len() {
+                self.sweep = (self.sweep + 1) % self.queues.len();
+                let backlog = &mut self.queues[self.sweep].backlog;
+                backlog.forget_head(&mut self.spill, &mut self.memory);
+                if backlog.spillable() >= least {
+                    result = backlog.spill(least, &mut self.spill, &mut self.memory);
+                }
+                if self.memory <= enough || result.is_err() {
+                    break 'all;
+                }
+            }
+        }
+        result = result.and_then(|()| self.spill.flush());
+        // What could not be spilled is short tails of many hosts: the next sweep comes when they have grown.
+        self.relieve_at = self.queue_memory.max(self.memory + self.memory / 8);
+        match result {
+            Err(error) if !is_full(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes all files to the disk; returns the numbers of those in use.
+    pub(crate) fn sync(&mut self) -> io::Result<BTreeSet<u32>> {
+        self.spill.sync()
+    }
+
+    /// Reads a queue's backlog from a snapshot.
+    pub(crate) fn unpack_backlog(&mut self, from: &mut &[u8]) -> io::Result<Backlog> {
+        Backlog::unpack(from, &mut self.spill, &mut self.memory)
+    }
+
+    /// Removes the files that are neither in use nor among `keep`.
+    pub(crate) fn remove_files(&mut self, keep: &BTreeSet<u32>) -> io::Result<()> {
+        self.spill.remove_files(keep)
+    }
+}
+
+impl Index<QueueId> for Hosts {
+    type Output = Queue;
+
+    fn index(&self, id: QueueId) -> &Queue {
+        &self.queues[id as usize]
+    }
+}
+
+impl IndexMut<QueueId> for Hosts {
+    fn index_mut(&mut self, id: QueueId) -> &mut Queue {
+        &mut self.queues[id as usize]
+    }
+}
+
+/// Whether an error means that the disk is full.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use lycosa_url::CrawlUrl;
+
+    use super::*;
+    use crate::strategy::FairTurns;
+
+    fn url(text: &str) -> CrawlUrl {
+        CrawlUrl::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_host_has_one_queue_and_no_more_hosts_get_one_than_may() {
+        let settings = Settings { domain_hosts: 2, max_hosts: 3, ..Settings::default() };
+        let (mut hosts, mut domains) = (Hosts::new(&settings), Domains::default());
+        let mut add = |text: &str, hosts: &mut Hosts| {
+            let url = url(text);
+            hosts
+                .has_capacity_for(url.borrow(), &domains)
+                .map(|()| hosts.find_or_insert(url.host(), &mut domains))
+        };
+        assert_eq!(add("http://a.com/", &mut hosts), Ok(0));
+        assert_eq!(add("http://a.com/2", &mut hosts), Ok(0));
+        assert_eq!(add("http://b.a.com/", &mut hosts), Ok(1));
+        let text =
+            "links to new hosts are left out: politeness.domain_hosts is 2; the first: http://c.a.com/";
+        assert_eq!(add("http://c.a.com/", &mut hosts), Err(Some(text.to_owned())));
+        assert_eq!(add("http://d.com/", &mut hosts), Ok(2));
+        assert_eq!(add("http://e.com/", &mut hosts), Err(None), "said once");
+        assert_eq!((hosts.len(), hosts.refused(), hosts.find("c.a.com")), (3, 2, None));
+    }
+
+    #[test]
+    fn what_exceeds_the_memory_is_on_disk_and_comes_out_in_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let queue_directory = Some(directory.path().to_owned());
+        let settings = Settings { queue_memory: 20_000, queue_directory, ..Settings::default() };
+        let (mut hosts, mut domains) = (Hosts::new(&settings), Domains::default());
+        let pages =
+            |host: u32| (0..200).map(move |page| url(&format!("http://h{host}.com/a-long-path/{page}")));
+        for host in 0..10 {
+            for page in pages(host) {
+                let id = hosts.find_or_insert(page.host(), &mut domains);
+                hosts.push(id, &Candidate::link(page.borrow(), 1));
+                hosts.relieve(0).unwrap();
+                assert!(hosts.memory() <= 30_000, "{} bytes", hosts.memory());
+            }
+        }
+        assert!(!hosts.sync().unwrap().is_empty(), "some are on disk");
+        for (id, page) in (0..10).flat_map(|host| pages(host).map(move |page| (host, page))) {
+            let waiting = hosts
+                .next_waiting(id, &mut FairTurns::default(), &mut Tombstones::default(), 0)
+                .unwrap()
+                .unwrap();
+            assert_eq!(waiting.url, page);
+        }
+        assert_eq!((hosts.memory(), hosts.sync().unwrap()), (0, BTreeSet::new()));
+        let names: HashSet<&str> = hosts.iter().map(|(_, queue)| &*queue.host).collect();
+        assert_eq!(names.len(), 10);
+    }
+}

@@ -1,0 +1,230 @@
+//! The addresses that hosts live at: the pace of each, and which registered domains share it.
+//!
+//! Guarantees: an address, however it is written, and an IPv6 /64 has one pace; one host's trouble slows down its address only
+//! together with another host's, with no success between them; an address has the rate of as many domains as are known to live
+//! there, up to a limit.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use hashbrown::HashMap;
+use lycosa_clocks::ClockKey;
+use lycosa_url::{Micros, canonical_address, digest_of};
+
+use super::domains::DomainId;
+use super::pace::{HealthSignal, Limits, Pace};
+use crate::codec::{self, put_number};
+use crate::schedule::{AddressId, QueueId};
+
+/// All addresses. [`AddressId`] is the index.
+#[derive(Debug)]
+pub(crate) struct Addresses {
+    /// For an address where one domain lives.
+    limits: Limits,
+    /// Domains that raise an address's rate, at most.
+    most_domains: u32,
+    all: Vec<Address>,
+    index: HashMap<IpAddr, AddressId>,
+}
+
+/// One address (IPv6: one /64).
+#[derive(Debug)]
+struct Address {
+    pace: Pace,
+    /// The key of its clock, by which other frontiers know it.
+    key: ClockKey,
+    /// The host that was in trouble here since the last success: one host's trouble is not its address's.
+    troubled: Option<QueueId>,
+    /// Domains known to live here, as many as count.
+    domains: Vec<DomainId>,
+}
+
+impl Addresses {
+    /// No addresses.
+    pub(crate) fn new(limits: Limits, most_domains: u32) -> Self {
+        Addresses { limits, most_domains, all: Vec::new(), index: HashMap::new() }
+    }
+
+    /// The number of an address.
+    pub(crate) fn id(&mut self, address: IpAddr) -> AddressId {
+        let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        *self.index.entry(pace_key(address)).or_insert_with(|| {
+            self.all.push(Address {
+                pace: Pace::default(),
+                key: clock_key(address),
+                troubled: None,
+                domains: Vec::new(),
+            });
+            next
+        })
+    }
+
+    /// The shortest interval of an address.
+    pub(crate) fn floor(&self) -> Micros {
+        self.limits.floor
+    }
+
+    /// Whether a request may start at an address.
+    pub(crate) fn may_start(&self, id: AddressId, now: Micros) -> bool {
+        self.pace(id).may_start(&self.limits_of(id), now)
+    }
+
+    /// Whether fewer requests are out at an address than may be.
+    pub(crate) fn has_capacity(&self, id: AddressId) -> bool {
+        self.pace(id).has_capacity(&self.limits_of(id))
+    }
+
+    /// No request starts at an address before this time.
+    pub(crate) fn ready_at(&self, id: AddressId) -> Micros {
+        self.pace(id).ready_at()
+    }
+
+    /// Requests at once to an address.
+    pub(crate) fn concurrency(&self, id: AddressId) -> u32 {
+        self.pace(id).concurrency(&self.limits_of(id))
+    }
+
+    /// The key of its clock.
+    pub(crate) fn clock_key(&self, id: AddressId) -> ClockKey {
+        self.all[id as usize].key
+    }
+
+    /// No request starts at an address before then. Queues that wait there are found too early and wait on.
+    pub(crate) fn delay_until(&mut self, id: AddressId, until: Micros) {
+        self.all[id as usize].pace.delay_until(until);
+    }
+
+    /// A request starts.
+    pub(crate) fn start(&mut self, id: AddressId, now: Micros) {
+        let limits = self.limits_of(id);
+        self.all[id as usize].pace.start(&limits, now);
+    }
+
+    /// A request is out no longer.
+    pub(crate) fn end(&mut self, id: AddressId, at: Micros) {
+        let limits = self.limits_of(id);
+        self.all[id as usize].pace.end(&limits, at);
+    }
+
+    /// Learns from an outcome of one of its hosts. Where only one host is in trouble, it is its own: the address is in
+    /// trouble when another one is, with no success between them.
+    pub(crate) fn observe(&mut self, id: AddressId, host: QueueId, signal: HealthSignal, at: Micros) {
+        let limits = self.limits_of(id);
+        let address = &mut self.all[id as usize];
+        let signal = match signal {
+            HealthSignal::Trouble => {
+                let before = address.troubled.replace(host);
+                if before.is_some_and(|other| other != host) {
+                    HealthSignal::Trouble
+                } else {
+                    HealthSignal::Neutral
+                }
+            }
+            other => other,
+        };
+        if matches!(signal, HealthSignal::Success(_)) {
+            address.troubled = None;
+        }
+        address.pace.observe(&limits, signal, at);
+    }
+
+    /// No request starts at an address within its interval from a time on. Queues that wait there are found too early and wait on.
+    pub(crate) fn delay_from(&mut self, id: AddressId, from: Micros) {
+        let limits = self.limits_of(id);
+        self.all[id as usize].pace.delay_from(&limits, from);
+    }
+
+    /// The same for all addresses.
+    pub(crate) fn delay_all(&mut self, from: Micros) {
+        for id in 0..self.all.len() as AddressId {
+            self.delay_from(id, from);
+        }
+    }
+
+    /// Takes back what trouble since then has added to the intervals.
+    pub(crate) fn forgive(&mut self, since: Micros) {
+        self.all.iter_mut().for_each(|address| address.pace.forgive(since));
+    }
+
+    /// A domain is known to live at an address; whether its rate grows by that.
+    pub(crate) fn add_domain(&mut self, id: AddressId, domain: DomainId) -> bool {
+        let domains = &mut self.all[id as usize].domains;
+        let grows = domains.len() < self.most_domains as usize && !domains.contains(&domain);
+        if grows {
+            domains.push(domain);
+        }
+        grows
+    }
+
+    /// A host of a domain has left an address; if others of the domain live there, their next answer adds it again.
+    pub(crate) fn remove_domain(&mut self, id: AddressId, domain: DomainId, now: Micros) {
+        let domains = &mut self.all[id as usize].domains;
+        if let Some(index) = domains.iter().position(|known| *known == domain) {
+            domains.swap_remove(index);
+            self.delay_from(id, now);
+        }
+    }
+
+    /// The addresses whose pace is not the default, with their paces.
+    pub(crate) fn paces(&self) -> impl Iterator<Item = (IpAddr, &Pace)> {
+        let all = self.index.iter().map(|(address, id)| (*address, self.pace(*id)));
+        all.filter(|(_, pace)| **pace != Pace::default())
+    }
+
+    /// The interval of an address.
+    pub(crate) fn interval(&self, id: AddressId) -> Micros {
+        self.pace(id).interval(&self.limits_of(id))
+    }
+
+    /// Appends the paces to a record of a snapshot.
+    pub(crate) fn pack(&self, record: &mut Vec<u8>) {
+        let paces: Vec<_> = self.paces().collect();
+        put_number(record, paces.len() as u64);
+        for (address, pace) in paces {
+            let address = match address {
+                IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+                IpAddr::V6(v6) => v6,
+            };
+            record.extend_from_slice(&address.octets());
+            pace.pack(record);
+        }
+    }
+
+    /// Reads them.
+    pub(crate) fn unpack(&mut self, from: &mut &[u8]) -> Option<()> {
+        for _ in 0..codec::number(from)? {
+            let (octets, rest) = from.split_first_chunk::<16>()?;
+            *from = rest;
+            let id = self.id(IpAddr::V6(Ipv6Addr::from(*octets)));
+            self.all[id as usize].pace = Pace::unpack(from)?;
+        }
+        Some(())
+    }
+
+    /// The pace of an address.
+    fn pace(&self, id: AddressId) -> &Pace {
+        &self.all[id as usize].pace
+    }
+
+    /// The limits of an address, by the domains that live there.
+    fn limits_of(&self, id: AddressId) -> Limits {
+        let share = self.all[id as usize].domains.len().max(1) as u32;
+        Limits { share, ..self.limits }
+    }
+}
+
+/// The key of the clock of an address's pace.
+fn clock_key(address: IpAddr) -> ClockKey {
+    let octets = match pace_key(address) {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
+        IpAddr::V6(v6) => v6.octets(),
+    };
+    ClockKey::of(&digest_of(octets))
+}
+
+/// What shares a pace: an IPv4 address, however it is written, or an IPv6 /64 (one customer's network, RFC 6177).
+fn pace_key(address: IpAddr) -> IpAddr {
+    match canonical_address(address) {
+        IpAddr::V4(v4) => IpAddr::V4(v4),
+        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
+    }
+}

@@ -1,0 +1,249 @@
+//! The origins of one host: what is known of the robots.txt of each, and every transition of it.
+//!
+//! ```text
+//! (none) ──ask──► Asked ──learn──► Known ──expires──► (as none)
+//!                   │  ▲
+//!                   ▼  │ ask, when a retry is due
+//!                 Parked ──give_up──► Failed ──expires──► (as none)
+//! ```
+
+use std::time::Duration;
+
+use lycosa_url::{Failure, Micros};
+
+use super::{KeptRules, Rules, RulesStore};
+use crate::codec::{self, put_bytes, put_number};
+use crate::patience::Evidence;
+
+/// The state of an origin, by its robots.txt. The queue is its host's.
+#[derive(Debug)]
+pub(crate) enum Robots {
+    /// Asked for; the URLs of the origin wait.
+    Asked,
+    /// It fails and is asked for again when the evidence says so; the URLs of the origin wait.
+    Parked(Box<Evidence>),
+    /// The rules, and when they are asked for again, ahead of their expiry: they are valid meanwhile, and if that fails.
+    Known { rules: KeptRules, expires: Micros, refresh_at: Micros },
+    /// It was given up until then: the URLs of the origin fail.
+    Failed { failure: Failure, expires: Micros },
+}
+
+/// The origins of one host: nearly always one.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    known: Vec<(Box<str>, Robots)>,
+    /// The mark of the host's robots.txt, if that was rules or a 404; 0: none.
+    mark: u64,
+    /// Whether the host gave a page with another mark since then: no portal gave that.
+    is_own: bool,
+    /// The Crawl-delay of rules that were forgotten, or of those before rules that may be a portal's.
+    last_delay: Option<Duration>,
+}
+
+impl Origins {
+    /// The state of an origin.
+    pub(crate) fn get(&self, origin: &str) -> Option<&Robots> {
+        self.known.iter().find(|(known, _)| &**known == origin).map(|(_, robots)| robots)
+    }
+
+    /// An origin's robots.txt is asked for. Rules that are valid stay so until the response. Returns the evidence against the origin.
+    pub(crate) fn ask(&mut self, origin: &str, now: Micros) -> Option<Box<Evidence>> {
+        match self.known.iter_mut().find(|(known, _)| &**known == origin) {
+            Some((_, Robots::Known { expires, refresh_at, .. })) if *expires > now => {
+                *refresh_at = Micros::MAX
+            }
+            Some((_, robots)) => {
+                if let Robots::Parked(evidence) = std::mem::replace(robots, Robots::Asked) {
+                    return Some(evidence);
+                }
+            }
+            None => self.set(origin, Robots::Asked),
+        }
+        None
+    }
+
+    /// New rules could not be had: whether the old ones are valid still. They are asked for again half-way to their expiry, or after a
+    /// pause if that is longer.
+    pub(crate) fn keep(&mut self, origin: &str, pause: Micros, now: Micros) -> bool {
+        match self.known.iter_mut().find(|(known, _)| &**known == origin) {
+            Some((_, Robots::Known { expires, refresh_at, .. })) if *expires > now => {
+                *refresh_at = now.saturating_add(pause.max((*expires - now) / 2));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// An origin's robots.txt is asked for no longer; valid rules stay.
+    pub(crate) fn forget(&mut self, origin: &str) {
+        self.known.retain(|(known, robots)| &**known != origin || !matches!(robots, Robots::Asked));
+    }
+
+    /// Sets the state of an origin.
+    pub(crate) fn set(&mut self, origin: &str, robots: Robots) {
+        match self.known.iter_mut().find(|(known, _)| &**known == origin) {
+            Some((_, entry)) => *entry = robots,
+            None => {
+                self.known.reserve_exact(1);
+                self.known.push((origin.into(), robots));
+            }
+        }
+    }
+
+    /// Stores rules that a response gave. `is_own`: whether they are the host's own; otherwise the Crawl-delay before stays.
+    pub(crate) fn learn(&mut self, origin: &str, robots: Robots, is_own: bool) {
+        let delay = self.crawl_delay();
+        self.set(origin, robots);
+        self.last_delay = if is_own { None } else { delay };
+    }
+
+    /// Learns the mark of a robots.txt that may be the host's own. `is_empty`: it has no rules, which a portal may answer, too.
+    pub(crate) fn learn_mark(&mut self, mark: u64, is_empty: bool) {
+        if mark != self.mark && (self.mark == 0 || !is_empty) {
+            (self.mark, self.is_own) = (mark, false);
+        }
+    }
+
+    /// The mark of its robots.txt if that is known to be the host's own; 0: none.
+    pub(crate) fn own_mark(&self) -> u64 {
+        if self.is_own { self.mark } else { 0 }
+    }
+
+    /// Lets rules expire: they are asked for again before the next page. Their Crawl-delay is obeyed until the host gives rules again.
+    pub(crate) fn doubt(&mut self, mut is_doubted: impl FnMut(&str, Micros) -> bool) {
+        let delay = self.crawl_delay();
+        for (origin, robots) in &mut self.known {
+            if let Robots::Known { expires, .. } = robots
+                && *expires > 0
+                && is_doubted(origin, *expires)
+            {
+                *expires = 0;
+                self.last_delay = delay;
+            }
+        }
+    }
+
+    /// The longest Crawl-delay of the host's origins; also of forgotten rules, until the host gives new ones.
+    pub(crate) fn crawl_delay(&self) -> Option<Duration> {
+        let delays = self.known.iter().filter_map(|(_, robots)| match robots {
+            Robots::Known { rules, .. } => rules.crawl_delay(),
+            _ => None,
+        });
+        delays.max().max(self.last_delay)
+    }
+
+    /// The mark of the host's robots.txt; 0: none.
+    pub(crate) fn mark(&self) -> u64 {
+        self.mark
+    }
+
+    /// The host gave a page with this mark.
+    pub(crate) fn see_page(&mut self, mark: u64) {
+        self.is_own |= self.mark != 0 && self.mark != mark;
+    }
+
+    /// The origin that was asked first.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.known.first().map(|(origin, _)| &**origin)
+    }
+
+    /// An origin whose rules are known.
+    pub(crate) fn with_rules(&self) -> Option<&str> {
+        let known = self.known.iter().find(|(_, robots)| matches!(robots, Robots::Known { .. }));
+        known.map(|(origin, _)| &**origin)
+    }
+
+    /// Whether an origin's URLs wait for its robots.txt.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.known.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_) | Robots::Asked))
+    }
+
+    /// The evidence against origins.
+    pub(crate) fn evidence(&self) -> impl Iterator<Item = &Evidence> {
+        self.known.iter().filter_map(|(_, robots)| match robots {
+            Robots::Parked(evidence) => Some(&**evidence),
+            _ => None,
+        })
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn evidence_mut(&mut self) -> impl Iterator<Item = &mut Evidence> {
+        self.known.iter_mut().filter_map(|(_, robots)| match robots {
+            Robots::Parked(evidence) => Some(&mut **evidence),
+            _ => None,
+        })
+    }
+
+    /// Forgets the evidence since a moment on the healthy clock; an origin without other evidence is unknown.
+    pub(crate) fn take_back(&mut self, healthy_at: Micros) {
+        self.known.retain_mut(|(_, robots)| match robots {
+            Robots::Parked(evidence) => evidence.take_back(healthy_at),
+            _ => true,
+        });
+    }
+
+    /// Gives up origins against which the evidence is enough, until then; whether there are any.
+    pub(crate) fn give_up(&mut self, is_enough: impl Fn(&Evidence) -> bool, expires: Micros) -> bool {
+        let mut is_given_up = false;
+        for (_, robots) in &mut self.known {
+            if let Robots::Parked(evidence) = robots
+                && is_enough(evidence)
+            {
+                *robots = Robots::Failed { failure: evidence.failure.clone().of_robots(), expires };
+                is_given_up = true;
+            }
+        }
+        is_given_up
+    }
+
+    /// Forgets all that fails.
+    pub(crate) fn forgive(&mut self) {
+        self.known.retain(|(_, robots)| !matches!(robots, Robots::Failed { .. } | Robots::Parked(_)));
+    }
+
+    /// Appends the rules to a record of a snapshot.
+    pub(crate) fn pack(&self, store: &RulesStore, record: &mut Vec<u8>) -> std::io::Result<()> {
+        let known = self.known.iter().filter_map(|(origin, robots)| match robots {
+            Robots::Known { rules, expires, .. } => Some((origin, rules, *expires)),
+            _ => None,
+        });
+        let known: Vec<_> = known.collect();
+        put_number(record, known.len() as u64);
+        for (origin, rules, expires) in known {
+            put_bytes(record, origin.as_bytes());
+            put_number(record, expires);
+            put_bytes(record, &store.packed(rules)?);
+        }
+        Ok(())
+    }
+
+    /// Reads them. `is_same_agent`: whether they are for this crawler's name; `ahead`: how long before their expiry they are asked for
+    /// again.
+    pub(crate) fn unpack(
+        &mut self,
+        from: &mut &[u8],
+        (is_same_agent, ahead): (bool, Micros),
+        store: &mut RulesStore,
+    ) -> Option<()> {
+        for _ in 0..codec::number(from)? {
+            let origin = codec::text(from)?;
+            let expires = codec::number(from)?;
+            let rules = Rules::unpack(codec::bytes(from)?)?;
+            if is_same_agent {
+                let rules = store.keep(rules);
+                self.set(origin, Robots::Known { rules, expires, refresh_at: expires.saturating_sub(ahead) });
+            }
+        }
+        Some(())
+    }
+
+    /// Appends the mark.
+    pub(crate) fn pack_mark(&self, record: &mut Vec<u8>) {
+        [self.mark, self.is_own.into()].into_iter().for_each(|number| put_number(record, number));
+    }
+
+    /// Sets the mark of an earlier process.
+    pub(crate) fn set_mark(&mut self, mark: u64, is_own: bool) {
+        (self.mark, self.is_own) = (mark, is_own);
+    }
+}
