@@ -79,8 +79,11 @@ def threads() -> dict[str, float]:
     found: dict[str, float] = {}
     named = {thread.native_id: thread.name for thread in threading.enumerate()}
     for task in Path("/proc/self/task").iterdir():
-        name = named.get(int(task.name)) or (task / "comm").read_text().strip()
-        fields = (task / "schedstat").read_text().split()
+        try:
+            name = named.get(int(task.name)) or (task / "comm").read_text().strip()
+            fields = (task / "schedstat").read_text().split()
+        except FileNotFoundError:  # it has ended since
+            continue
         found[name] = found.get(name, 0.0) + int(fields[0]) / 1e9
     return found
 

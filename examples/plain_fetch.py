@@ -13,7 +13,7 @@ from lycosa import Request, Requests, Response, Responses
 
 #: Seconds for a request; bytes of a body.
 WHOLE, BODY = 60.0, 10 << 20
-#: Seconds without a byte; no proxy of the environment, since a request goes to its vetted address; no kept connection.
+#: Seconds without a byte; no proxy of the environment, since requests go to vetted addresses; no kept connection.
 CLIENT: dict[str, Any] = {"timeout": 10.0, "trust_env": False, "limits": httpx.Limits(max_keepalive_connections=0)}
 #: Kinds of failures by httpx's exceptions; all others are "connect-failed".
 KINDS = {"TimeoutError": "timeout", "ReadTimeout": "read-timeout", "RemoteProtocolError": "protocol"}

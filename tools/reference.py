@@ -73,7 +73,8 @@ crawl = lycosa.crawl(
     store={"fields": ["url", "status", "title", "text"]},
 )
 for page in crawl:
-    print(page.url, page.status, len(page.text or ""))  # page.text is None where the body is not text; page.body: the bytes
+    # page.text is None if the body is not text; page.body has the bytes
+    print(page.url, page.status, len(page.text or ""))
 
 # From a file; polars.read_parquet and pandas.read_parquet as well (pip install polars, pip install pandas).
 pages = pyarrow.parquet.read_table("pages.parquet", columns=["url", "title", "text"])

@@ -32,6 +32,9 @@ logger = logging.getLogger("lycosa")
 #: Seconds between two removals of unneeded log files, and between two updates of the session's totals in the record.
 RETAIN = 10.0
 
+#: Seconds between two looks of a crawl in shards at its sinks, snapshots and doubts.
+CHECK = 0.02
+
 #: Counts of the log that a report also has for the session.
 COUNTED = ("pages", "redirects", "retries", "robots", "bytes", "links")
 
@@ -115,7 +118,7 @@ class Running:
             raise
         # All outputs are open before the first of their threads starts.
         self._outputs.start()
-        self._retain_at = time.monotonic() + RETAIN
+        self._retain_at, self._check_at = time.monotonic() + RETAIN, 0.0
 
     def start(self) -> None:
         """Record and accept the seeds, then record the settings; opens failed URLs again if the plan says so."""
@@ -150,8 +153,13 @@ class Running:
     def check(self) -> None:
         """Raise the error of a failed sink; write a snapshot when it is due; remove unneeded log files.
 
-        Called between batches, when all records of the log are confirmed: frontier and log agree in a snapshot.
+        Called between batches. In one piece, frontier and log agree then; shards are brought to that for a snapshot.
         """
+        if len(self._lanes) > 1:
+            # Each look takes the locks of all shards.
+            if time.monotonic() < self._check_at:
+                return
+            self._check_at = time.monotonic() + CHECK
         self._outputs.check()
         self.stages.log.doubt(self.stages.frontier.doubted_since())
         self._snapshots.save_if_due()

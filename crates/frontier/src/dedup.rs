@@ -1,4 +1,4 @@
-//! Dedup: which URLs were admitted before, the links for which only the disk can tell, and what became of URLs whose
+//! Dedup: the seen set of the URLs that were admitted before, the links for which only the disk can tell, and what became of URLs whose
 //! entry is still in a queue.
 //!
 //! Guarantees:

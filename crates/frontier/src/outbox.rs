@@ -13,6 +13,9 @@ use crate::waiting::Candidate;
 /// Links that were given out lately and are remembered: 1 MiB.
 const RECENT: usize = 1 << 16;
 
+/// Hosts that are remembered with whether others own them.
+const HOSTS: usize = 1 << 12;
+
 /// Links from which on no more requests are given out until others have these: about 40 MB.
 const FULL: usize = 1 << 17;
 
@@ -50,13 +53,18 @@ pub(crate) struct Outbox {
     taken: usize,
     /// Digests of links that were returned lately, each in the slot of its last bytes.
     recent: Vec<Digest>,
+    /// Whether other frontiers own hosts that were seen lately, each in the slot of its checksum.
+    hosts: Vec<(Box<str>, bool)>,
 }
 
 impl Outbox {
     /// An empty one.
     pub(crate) fn new(ownership: Option<Ownership>) -> Self {
-        let recent = if ownership.is_some() { vec![Digest::default(); RECENT] } else { Vec::new() };
-        Outbox { ownership, links: Vec::new(), taken: 0, recent }
+        let (recent, hosts) = match ownership {
+            Some(_) => (vec![Digest::default(); RECENT], vec![Default::default(); HOSTS]),
+            None => Default::default(),
+        };
+        Outbox { ownership, links: Vec::new(), taken: 0, recent, hosts }
     }
 
     /// Whether a URL belongs to this frontier.
@@ -68,19 +76,42 @@ impl Outbox {
 
     /// Takes a link that another frontier owns; returns whether it is one.
     pub(crate) fn takes(&mut self, candidate: &Candidate<'_>) -> bool {
-        let Some(ownership) = &self.ownership else { return false };
         let url = candidate.url;
-        let owner = ownership.ring.owner(&ownership.key.digest(url));
-        let Some(owner) = owner.filter(|owner| **owner != *ownership.node) else { return false };
+        if self.ownership.is_none() || !self.is_foreign(url) {
+            return false;
+        }
         let digest = url.digest();
         let slot = usize::from(u16::from_le_bytes([digest[14], digest[15]])) % RECENT;
         // Redirects and requests of their own are rare, and say more than a link.
         let is_link = candidate.chain.is_empty() && candidate.options.is_none();
-        if !is_link || self.recent[slot] != *digest {
+        if (!is_link || self.recent[slot] != *digest)
+            && let Some(owner) = self.ownership.as_ref().and_then(|ownership| ownership.owner(url))
+        {
             self.recent[slot] = *digest;
             self.links.push((owner.into(), request_of(candidate)));
         }
         true
+    }
+
+    /// Whether another frontier owns a URL. The answer for a host is remembered: finding its registered domain and its place on the
+    /// ring costs as much as all else that is done for a link.
+    fn is_foreign(&mut self, url: UrlRef<'_>) -> bool {
+        if self.ownership.as_ref().is_some_and(|ownership| ownership.key == RingKey::Url) {
+            return !self.owns(url);
+        }
+        let host = url.host();
+        let hash = crc32fast::hash(host.as_bytes()) as usize;
+        let slot = hash % self.hosts.len().max(1);
+        if let Some((known, is_foreign)) = self.hosts.get(slot)
+            && **known == *host
+        {
+            return *is_foreign;
+        }
+        let is_foreign = !self.owns(url);
+        if let Some(remembered) = self.hosts.get_mut(slot) {
+            *remembered = (host.into(), is_foreign);
+        }
+        is_foreign
     }
 
     /// Announces a seed's redirect target to all other frontiers: it belongs to the crawl now. Its owner gets it as any link.

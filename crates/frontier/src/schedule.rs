@@ -1,4 +1,4 @@
-//! Which host queue may start a request next: what is due at which address, in the order of a [`Strategy`].
+//! The scheduler: which host queue may start a request next, by what is due at which address, in the order of a [`Strategy`].
 //!
 //! Two levels, so that a thousand hosts on one address cost one entry in the outer heap: the outer heaps order
 //! addresses, and each address orders its queues. On both levels there is one heap for what is not due yet, by time, and

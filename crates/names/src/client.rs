@@ -314,10 +314,12 @@ impl Shared {
         (has_names || !names) && (is_busy || !prefetches) && !orders.is_closed
     }
 
-    /// Marks the client's thread as awake.
-    pub(crate) fn wake_up(&self, mut bell: &UnixStream) {
-        if !self.is_asleep.swap(false, Ordering::SeqCst) {
-            let _ = bell.read(&mut [0; 16]); // drains it; a later byte only shortens the next wait
+    /// Marks the client's thread as awake. `is_rung`: whether the bell is readable. A byte that is written after
+    /// the wait ended for another reason is read after the next one: left there, it would end every wait.
+    pub(crate) fn wake_up(&self, mut bell: &UnixStream, is_rung: bool) {
+        self.is_asleep.store(false, Ordering::SeqCst);
+        if is_rung {
+            let _ = bell.read(&mut [0; 16]);
         }
     }
 
@@ -329,5 +331,24 @@ impl Shared {
     /// Locks the results.
     fn lock(&self) -> MutexGuard<'_, Told> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_that_comes_late_ends_one_wait_and_not_all() {
+        let (shared, (bell, ear)) = (Shared::default(), UnixStream::pair().unwrap());
+        ear.set_nonblocking(true).unwrap();
+        assert!(shared.fall_asleep(false, false));
+        // A caller is between the two steps of `ring` while the wait ends for another reason.
+        assert!(shared.is_asleep.swap(false, Ordering::SeqCst));
+        shared.wake_up(&ear, false);
+        let _ = (&bell).write(&[0]).unwrap();
+        assert!(shared.fall_asleep(false, false));
+        shared.wake_up(&ear, true);
+        assert!((&ear).read(&mut [0]).is_err(), "the bell is silent again");
     }
 }

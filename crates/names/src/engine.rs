@@ -219,8 +219,8 @@ impl Engine {
         let is_busy = self.is_busy() || self.sockets.is_blocked();
         let may_wait = self.shared.fall_asleep(self.names.len() > 0, is_busy);
         let timeout = if may_wait { timeout } else { PollTimeout::ZERO };
-        let (sockets, streams) = self.ready(timeout);
-        self.shared.wake_up(&self.bell);
+        let (is_rung, sockets, streams) = self.ready(timeout);
+        self.shared.wake_up(&self.bell, is_rung);
         let now = self.clock.now();
         for id in sockets {
             let core = &mut self.core;
@@ -251,8 +251,9 @@ impl Engine {
         }
     }
 
-    /// Polls all sockets; returns those that are ready, datagram sockets and streams apart.
-    fn ready(&self, timeout: PollTimeout) -> (Vec<SocketId>, Vec<SocketId>) {
+    /// Polls all sockets; returns whether the bell is readable, and the sockets that are ready, datagram sockets and
+    /// streams apart.
+    fn ready(&self, timeout: PollTimeout) -> (bool, Vec<SocketId>, Vec<SocketId>) {
         let flags = |sends| if sends { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
         let (mut ids, mut polled) = (Vec::new(), vec![PollFd::new(self.bell.as_fd(), PollFlags::POLLIN)]);
         for (id, socket, sends) in self.sockets.polled().chain(self.streams.polled()) {
@@ -265,12 +266,12 @@ impl Engine {
         }
         // Errors and hang-ups count as ready: the next call returns them.
         let is_ready = |polled: &PollFd<'_>| polled.revents().is_some_and(|events| !events.is_empty());
-        let mut ready = (Vec::new(), Vec::new());
+        let mut ready = (is_ready(&polled[0]), Vec::new(), Vec::new());
         for (place, (id, polled)) in ids.into_iter().zip(&polled[1..]).enumerate() {
             match (is_ready(polled), place < datagrams) {
                 (false, _) => (),
-                (true, true) => ready.0.push(id),
-                (true, false) => ready.1.push(id),
+                (true, true) => ready.1.push(id),
+                (true, false) => ready.2.push(id),
             }
         }
         ready

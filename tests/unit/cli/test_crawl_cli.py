@@ -36,7 +36,7 @@ def lycosa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["http://example.com/", "--set", "politeness"], ["--set", "KEY=VALUE"]),
         (["http://example.com/", "-o", "pages.csv"], ["pages.csv", ".parquet"]),
         (["--dir", "nodir"], ["directory", "nodir", "a crawl to resume"]),
-        (["--dir", "nodir", "--retry-failed"], ["directory", "nodir", "gone on with"]),
+        (["--dir", "nodir", "--retry-failed"], ["directory", "nodir", "a crawl to resume"]),
         (["http://example.com/"], ["user_agent: is missing", "--user-agent"]),
         (["http://example.com/", "-o", "missing/pages.jsonl"], ["missing/pages.jsonl", "directory that exists"]),
         (["http://example.com/", "--job", "missing.toml"], ["missing.toml"]),
@@ -188,7 +188,7 @@ def test_a_crawl_with_a_sink_from_python_goes_on_without_it(tmp_path: Path) -> N
             pass
         refused = lycosa("--dir", "d", cwd=tmp_path)
         assert refused.returncode == 2
-        assert "'mine://pages' is a sink" in refused.stderr
+        assert "'mine://pages' is a custom sink" in refused.stderr
         assert "-o none" in refused.stderr
         went_on = lycosa("--dir", "d", "-o", "none", "--max-pages", "20", cwd=tmp_path)
         assert went_on.returncode == 0, went_on.stderr

@@ -302,7 +302,7 @@ def test_a_file_is_warm_at_the_next_start_and_refused_when_it_was_cut(tmp_path: 
     assert again.get("www.example.org", now=NOW + 5) is not None
     del again
     path.write_bytes(path.read_bytes()[:5_000])
-    with pytest.raises(StorageError, match=r"cut to 5000 of .*lycosa cache rebuild"):
+    with pytest.raises(StorageError, match=r"truncated to 5000 of .*lycosa cache rebuild"):
         Cache(path, capacity=10_000)
 
 

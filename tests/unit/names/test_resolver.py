@@ -275,7 +275,7 @@ def test_a_server_that_says_nothing_means_timeout_in_bounded_time(dns: DnsServer
 def test_what_is_no_text_is_refused_and_a_closed_resolver_says_so(dns: DnsServer) -> None:
     with pytest.raises(TypeError):
         list(lycosa.resolve(["a.example", 1], resolvers=[dns.address]))  # type: ignore[list-item]
-    with pytest.raises(SettingError, match="a list of names"):
+    with pytest.raises(SettingError, match="a list or another iterable of names"):
         lycosa.resolve("www.example")
     with Resolver(resolvers=[dns.address]) as resolver:
         resolver.submit(["a.example"], 0)
