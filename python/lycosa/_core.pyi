@@ -42,6 +42,7 @@ __all__ = [
     "Ring",
     "Robots",
     "Search",
+    "Shared",
     "Simnet",
     "Table",
     "__version__",
@@ -61,6 +62,7 @@ __all__ = [
     "is_permitted_address",
     "public_suffix_list",
     "resolv_conf",
+    "restore_shards",
     "ring_key",
     "story",
 ]
