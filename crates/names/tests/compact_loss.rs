@@ -189,7 +189,7 @@ fn who_opens_an_emptied_file_that_others_have_open_gets_one_of_its_own() {
     put(&before, NOW);
     cut(&path, 0);
     let after = open(&path);
-    assert!(after.renewed().unwrap().contains("was emptied while others had it open"));
+    assert!(after.renewed().unwrap().contains("was truncated while others had it open"));
     assert_eq!((known(&after, NOW), put(&after, NOW)), (0, NAMES));
     assert_eq!((known(&before, NOW), put(&before, NOW)), (0, 0));
     assert!(told(&before).unwrap().contains("truncated or overwritten"));
