@@ -230,6 +230,6 @@ fn a_rate_of_nothing_is_refused() {
             ..Settings::default()
         };
         let refused = Client::start(settings, Box::new(cache())).err().unwrap();
-        assert!(refused.to_string().contains("more than 0"), "{refused}");
+        assert!(refused.to_string().contains("must be positive"), "{refused}");
     }
 }

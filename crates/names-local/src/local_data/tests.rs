@@ -133,7 +133,7 @@ fn a_bad_line_is_told_with_its_number_and_what_is_allowed() {
     for (text, expected) in [
         ("a.lan A 192.0.2.1\n\na.lan A 192.0.2.300", "line 3: \"192.0.2.300\"; allowed: an IPv4 address"),
         ("a.lan AAAA 192.0.2.1", "line 1: \"192.0.2.1\"; allowed: an IPv6 address"),
-        ("a..lan A 192.0.2.1", "line 1: \"a..lan\": a label is empty; allowed: a whole host name"),
+        ("a..lan A 192.0.2.1", "line 1: \"a..lan\": a label is empty; allowed: a full host name"),
         ("192.0.2.1 A 192.0.2.1", "\"192.0.2.1\": this is an address, not a name"),
         ("a.lan", "the type is missing; allowed: name [TTL] [IN] type data"),
         ("a.lan 60 IN", "the type is missing"),
