@@ -75,9 +75,10 @@ def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, 
     own = LaneControl(control)
     batches: queue.Queue[Outcomes | None] = queue.Queue(WAITING * len(lanes))
     errors: list[BaseException] = []
+    is_left = threading.Event()
 
     def hand_over(batch: Outcomes | None) -> None:
-        while not own.is_closed:
+        while not is_left.is_set():
             try:
                 batches.put(batch, timeout=LOOK)
             except queue.Full:
@@ -90,6 +91,7 @@ def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, 
                 hand_over(batch)
         except BaseException as error:
             errors.append(error)
+            own.is_closed = True
         finally:
             if isinstance(lane.frontier, Shard):
                 lane.frontier.leave()
@@ -102,16 +104,19 @@ def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, 
     for thread in threads:
         thread.start()
     try:
-        for _ in range(len(lanes)):
+        # Also after an error: what is confirmed is the caller's.
+        for _ in threads:
             while (batch := batches.get()) is not None:
                 yield batch
-                if errors:
-                    break
-            if errors:
-                break
     finally:
         own.is_closed = True
+        is_left.set()
         for thread in threads:
             thread.join()
     if errors:
-        raise errors[0]
+        error = errors.pop()
+        errors.clear()
+        try:
+            raise error
+        finally:
+            del error  # its traceback refers to this frame

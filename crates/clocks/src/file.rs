@@ -7,7 +7,7 @@ use std::path::Path;
 
 use lycosa_mapped::Mapping;
 use lycosa_url::Clock;
-use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::fcntl::{Flock, FlockArg, OFlag, posix_fallocate};
 
 use crate::table::{BYTES, Clocks};
 
@@ -86,7 +86,8 @@ fn prepare(file: &File, boot_id: &str) -> Result<(), OpenError> {
         // Of an earlier start of the machine: its times mean nothing now.
         file.set_len(0)?;
     }
-    file.set_len(BYTES as u64)?;
+    // Allocated: a hole would be filled when it is first written, and a full file system ends that by SIGBUS.
+    posix_fallocate(file, 0, BYTES as i64).map_err(io::Error::from)?;
     file.write_all_at(&header, 0)?;
     Ok(())
 }

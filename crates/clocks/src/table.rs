@@ -3,6 +3,8 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+use std::time::{Duration, Instant};
+
 use lycosa_mapped::Mapping;
 use lycosa_url::{Clock, Digest, Micros, boottime};
 
@@ -29,6 +31,9 @@ const STICKY: Micros = 5_000_000;
 
 /// The longest time after which a busy key is tried again, since the end of a request is not announced.
 const POLL: Micros = 250_000;
+
+/// The time after which a bucket's lock is taken over from an owner that is alive.
+const STUCK: Duration = Duration::from_millis(500);
 
 /// Spins between two checks whether the owner of a bucket's lock is alive.
 const SPINS: u32 = 10_000;
@@ -302,20 +307,22 @@ impl Clocks {
         }
     }
 
-    /// Locks a bucket. A lock whose owner died is taken over: what it protected is consistent word by word, at worst an interval short
-    /// for one key.
+    /// Locks a bucket. A lock that is held for [`STUCK`] is taken over, whatever its owner: a critical section lasts less than a
+    /// microsecond, the owner may have died in it, and its PID may be another process's now. At worst one key is an interval short.
     fn lock(&self, bucket: u64) -> Locked<'_> {
         let begin = HEADER_BYTES as u64 + bucket * (BUCKET_WORDS as u64 * 8);
         let (words, _) = self.mapping.words(begin..begin + BUCKET_WORDS as u64 * 8);
         let lock = &words[0];
-        let mut spins = 0u32;
+        let (mut spins, mut since) = (0u32, None);
         while let Err(owner) = lock.compare_exchange(0, u64::from(self.process), AcqRel, Acquire) {
             spins = spins.wrapping_add(1);
             std::hint::spin_loop();
             if spins.is_multiple_of(SPINS) {
                 std::thread::yield_now();
-                if owner != u64::from(self.process) && !is_alive(owner as u32) {
+                let waited = since.get_or_insert_with(Instant::now).elapsed();
+                if waited > STUCK || !is_alive(owner as u32) {
                     let _ = lock.compare_exchange(owner, 0, AcqRel, Relaxed);
+                    since = None;
                 }
             }
         }

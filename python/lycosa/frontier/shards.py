@@ -45,8 +45,10 @@ class Gate:
         """Wait until no lane is inside, and let none in meanwhile."""
         with self._changed:
             self._closed += 1
-            self._changed.wait_for(lambda: not self._inside)
+        # An interrupt while it waits opens it again, too.
         try:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._inside)
             yield
         finally:
             with self._changed:
