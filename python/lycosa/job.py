@@ -370,9 +370,9 @@ class Frontier(Room):
         1,
         ge=1,
         le=1_024,
-        description="experimental: parts of the frontier, each on a thread with a fetch and a parser of its own, one for "
-        "each core that the crawl may use; memory, slots, rates and max_hosts are divided among them, and each decides "
-        "for itself whether the crawl's own network fails (docs/scale.md)",
+        description="experimental: parts of the frontier, each on a thread with a fetch and a parser of its own, one "
+        "for each core that the crawl may use; memory, slots, rates and max_hosts are divided among them, and each "
+        "decides for itself whether the crawl's own network fails (docs/scale.md)",
     )
     shard_by: Annotated[Literal["domain", "host", "url"], FIXED] = Field(
         "domain",
