@@ -165,7 +165,7 @@ impl Clocks {
                 return Err((entry.ready_at, slower));
             }
             let before = entry.ready_at;
-            entry.strict = strict.with(claim, at);
+            entry.strict = strict.with(claim, until, at);
             if entry.strict.interval > strict.interval {
                 entry.holder = self.process;
             }
@@ -243,6 +243,7 @@ impl Clocks {
             let interval = interval.max(entry.strict.at(at).interval_us());
             entry.ready_at = entry.ready_at.max(at.saturating_add(interval));
             entry.used = entry.used.without_one();
+            entry.strict = entry.strict.after_end(at);
             Ok(())
         });
     }
@@ -426,19 +427,24 @@ impl Strict {
         if Micros::from(self.until) * 1_000_000 > at { self } else { Strict::default() }
     }
 
-    /// Together with those of a claim. The stricter user refreshes them; the other one leaves their end as it is.
-    fn with(self, claim: &Claim, at: Micros) -> Self {
+    /// Together with those of a claim, whose lease ends at `until`. Any user who asks for one of the limits, or for more, refreshes both:
+    /// two users may be stricter than each other in one of them each.
+    fn with(self, claim: &Claim, until: Micros, at: Micros) -> Self {
         let interval = u32::try_from(claim.interval.div_ceil(1000)).unwrap_or(LONGEST).min(LONGEST);
         let concurrency = u8::try_from(claim.concurrency.max(1)).unwrap_or(u8::MAX);
-        let is_strictest =
-            interval >= self.interval && (self.concurrency == 0 || concurrency <= self.concurrency);
-        let sticky = (claim.interval.saturating_mul(STICKY_INTERVALS)).max(STICKY);
-        let until = u32::try_from(at.saturating_add(sticky).div_ceil(1_000_000)).unwrap_or(u32::MAX);
+        let is_strict = interval >= self.interval || self.concurrency == 0 || concurrency <= self.concurrency;
+        // While the request is in flight, whatever that takes.
+        let until = seconds(until.max(at.saturating_add(sticky(claim.interval))));
         Strict {
             interval: interval.max(self.interval),
             concurrency: if self.concurrency == 0 { concurrency } else { concurrency.min(self.concurrency) },
-            until: if is_strictest { until } else { self.until },
+            until: if is_strict { self.until.max(until) } else { self.until },
         }
+    }
+
+    /// After the end of a request: they hold for some intervals more.
+    fn after_end(self, at: Micros) -> Self {
+        Strict { until: self.until.min(seconds(at.saturating_add(sticky(self.interval_us())))), ..self }
     }
 
     /// The interval in microseconds.
@@ -457,6 +463,16 @@ impl Strict {
             until: (word >> 32) as u32,
         }
     }
+}
+
+/// How long limits hold after a request.
+fn sticky(interval: Micros) -> Micros {
+    interval.saturating_mul(STICKY_INTERVALS).max(STICKY)
+}
+
+/// Microseconds as seconds, rounded up.
+fn seconds(at: Micros) -> u32 {
+    u32::try_from(at.div_ceil(1_000_000)).unwrap_or(u32::MAX)
 }
 
 /// Whether a process exists.

@@ -60,6 +60,31 @@ fn the_slower_user_sets_the_pace_and_is_named() {
 }
 
 #[test]
+fn limits_hold_while_a_slow_request_is_in_flight_and_between_users_who_cross() {
+    let (clocks, now) = clocks();
+    let alone = clocks.start(&claim("a.example", SECOND, 1, now), now).unwrap();
+    assert!(
+        clocks.start(&claim("a.example", SECOND, 4, now), now + 60 * SECOND).is_err(),
+        "one at a time, however long it takes"
+    );
+    clocks.end(&alone, SECOND, now + 61 * SECOND);
+    // One asks for a long interval, the other for one request at a time: both hold for both, for as long as they go on.
+    let mut at = now + 100 * SECOND;
+    let mut last = at;
+    clocks.end(&clocks.start(&claim("b.example", 5 * SECOND, 4, at), at).unwrap(), 5 * SECOND, at);
+    for turn in 0..200 {
+        at += SECOND / 4;
+        let (interval, at_once) = if turn % 2 == 0 { (SECOND, 1) } else { (5 * SECOND, 4) };
+        if let Ok(ticket) = clocks.start(&claim("b.example", interval, at_once, at), at) {
+            assert!(at - last >= 5 * SECOND, "{turn}");
+            clocks.end(&ticket, interval, at);
+            last = at;
+        }
+    }
+    assert!(last > now + 140 * SECOND);
+}
+
+#[test]
 fn the_smaller_concurrency_counts_and_a_delay_holds_for_all() {
     let (clocks, now) = clocks();
     let wide = claim("a.example", 0, 3, now);
