@@ -9,11 +9,10 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Generator, Sequence
-from typing import Any
 
 from lycosa.frontier.shards import Shard
 from lycosa.loop import Control, run
-from lycosa.records import Outcomes, Requests
+from lycosa.records import Outcomes
 from lycosa.stages import Fetch, Stages
 
 #: Batches that wait for the caller, at most, for each lane: a slow caller slows the lanes.
@@ -24,27 +23,15 @@ LOOK = 0.05
 
 
 class Fetches:
-    """The fetches of all lanes as one, for reports and for the end."""
+    """What concerns the fetches of all lanes: reports, and the end. Each lane submits to its own."""
 
     def __init__(self, lanes: Sequence[Stages]) -> None:
         """lanes: whose fetches."""
         self._all: list[Fetch] = [lane.fetch for lane in lanes]
 
-    def __getattr__(self, name: str) -> Any:
-        """What only one fetch has."""
-        return getattr(self._all[0], name)
-
-    def free(self) -> int:
-        """Slots that are free."""
-        return sum(fetch.free() for fetch in self._all)
-
     def in_flight(self) -> int:
         """Requests submitted and not completed."""
         return sum(fetch.in_flight() for fetch in self._all)
-
-    def submit(self, requests: Requests) -> None:
-        """Requests are submitted by their lane alone."""
-        raise NotImplementedError("each lane submits its own requests")
 
     def cancel(self) -> None:
         """End everything in flight at once."""

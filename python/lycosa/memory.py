@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lycosa.errors import SettingError
 from lycosa.job import Frontier, Job
@@ -93,16 +94,12 @@ def check_bodies(job: Job) -> None:
 def divided(job: Job, of: Shares) -> Job:
     """Return the job with the shares of its frontier, and with body limits that fit."""
     most = of.total // BODY
-    fetch = {"max_body_bytes": min(job.fetch.max_body_bytes, most)}
-    parse = {"max_decoded_bytes": min(job.parse.max_decoded_bytes, most)}
-    frontier = {
-        "seen_memory": of.seen,
-        "queue_memory": of.queues,
-        "cookie_memory": of.cookies,
-        "max_hosts": of.hosts,
+    new = {
+        "frontier": {name: getattr(of, share) for name, share in PARTS.items()},
+        "fetch": {"max_body_bytes": min(job.fetch.max_body_bytes, most)},
+        "parse": {"max_decoded_bytes": min(job.parse.max_decoded_bytes, most)},
     }
-    rooms = {"frontier": (job.frontier, frontier), "fetch": (job.fetch, fetch), "parse": (job.parse, parse)}
-    return job.model_copy(update={name: room.model_copy(update=new) for name, (room, new) in rooms.items()})
+    return _changed(job, new)
 
 
 def lane_job(job: Job, of: Shares) -> Job:
@@ -131,8 +128,12 @@ def lane_job(job: Job, of: Shares) -> Job:
             if (rate := getattr(job.politeness, name)) is not None
         },
     }
-    whole = divided(job, of)
-    return whole.model_copy(update={name: getattr(whole, name).model_copy(update=new) for name, new in parts.items()})
+    return _changed(divided(job, of), parts)
+
+
+def _changed(job: Job, new: dict[str, dict[str, Any]]) -> Job:
+    """The job with other values of some settings, by component and name."""
+    return job.model_copy(update={name: getattr(job, name).model_copy(update=values) for name, values in new.items()})
 
 
 def told(job: Job) -> str:

@@ -69,9 +69,9 @@ impl Outbox {
 
     /// Whether a URL belongs to this frontier.
     pub(crate) fn owns(&self, url: UrlRef<'_>) -> bool {
-        self.ownership.as_ref().is_none_or(|ownership| {
-            ownership.ring.owner(&ownership.key.digest(url)).is_none_or(|owner| *owner == *ownership.node)
-        })
+        let is_own =
+            |ownership: &Ownership| ownership.owner(url).is_none_or(|owner| *owner == *ownership.node);
+        self.ownership.as_ref().is_none_or(is_own)
     }
 
     /// Takes a link that another frontier owns; returns whether it is one.
@@ -116,9 +116,9 @@ impl Outbox {
 
     /// Announces a seed's redirect target to all other frontiers: it belongs to the crawl now. Its owner gets it as any link.
     pub(crate) fn announce(&mut self, candidate: &Candidate<'_>) {
-        let Some(Ownership { ring, key, node }) = &self.ownership else { return };
-        let owner = ring.owner(&key.digest(candidate.url));
-        let others = ring.nodes().filter(|other| *other != &**node && Some(*other) != owner);
+        let Some(ownership) = &self.ownership else { return };
+        let (node, owner) = (&*ownership.node, ownership.owner(candidate.url));
+        let others = ownership.ring.nodes().filter(|other| *other != node && Some(*other) != owner);
         self.links.extend(others.map(|other| (other.into(), request_of(candidate))));
     }
 

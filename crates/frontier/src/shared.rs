@@ -100,8 +100,8 @@ impl Sharing {
 
     /// Delays host and address for the others as long as for this frontier.
     pub(crate) fn delay(&self, politeness: &Politeness, queue: &Queue, address: AddressId, now: Micros) {
+        self.delay_host(queue, now);
         if let Some(clocks) = &self.clocks {
-            clocks.delay(host_key(queue), queue.pace.ready_at(), now);
             let addresses = &politeness.addresses;
             clocks.delay(addresses.clock_key(address), addresses.ready_at(address), now);
         }
