@@ -78,7 +78,7 @@ def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, 
                 hand_over(batch)
         except BaseException as error:
             errors.append(error)
-            own.is_closed = True
+            own.is_closed = control.failing = True
         finally:
             if isinstance(lane.frontier, Shard):
                 lane.frontier.leave()

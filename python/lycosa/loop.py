@@ -27,6 +27,7 @@ class Control:
         """Start with no request to stop."""
         self.stopping = False
         self.aborting = False
+        self.failing = False  # an error has ended a part of the crawl: the others wait for nothing
 
     def stop(self) -> None:
         """Take no new work; finish the requests in flight."""

@@ -90,7 +90,7 @@ class Running:
         self._record = dataclasses.replace(
             begun, outputs=outputs, last_run=None, streams=plan.streams, requests=given
         )
-        self._patience = Patience(lambda: control.stopping)
+        self._patience = Patience(lambda: control.stopping or control.failing)
         self._end: End | None = None
         self._outputs = Outputs(plan, directory, record.id)
         try:
@@ -183,6 +183,10 @@ class Running:
             # Delayed responses have no outcome: their URLs wait. Outcomes recorded before may be a portal's, too.
             self.stages.log.append(self.stages.frontier.doubt_held())
             self.stages.log.sync()
+        except LycosaError as problem:
+            problems.append(problem)
+        try:
+            self._snapshots.wait()
         except LycosaError as problem:
             problems.append(problem)
         self.stages.log.keep_distance(0)

@@ -59,10 +59,17 @@ class Frontier(Protocol):
     def snapshots(self) -> list[int]:
         """Return the log positions of its snapshots, in order."""
 
-    def save(self, position: int, views: bytes) -> int:
-        """Write a snapshot of the current state, for a position of the log, with the log's counts up to there.
+    def save(self, position: int, views: bytes) -> None:
+        """Begin a snapshot of the current state, for a position of the log, with the log's counts up to there.
 
-        Returns its size in bytes; 0 if the disk is full: the earlier snapshots stay in use.
+        What happens afterwards is not in it.
+        """
+
+    def saved(self) -> int | None:
+        """Return the size in bytes of the snapshot that was begun last, once it is complete; `None` until then.
+
+        Called again and again from the time at which the log is durable up to its position: before that, a snapshot
+        must not become one of ``snapshots``. 0 if there was no space for it: the earlier snapshots stay in use.
         """
 
     def load(self, position: int) -> bytes:
@@ -176,10 +183,10 @@ class Log(Protocol):
         """
 
     def checkpoint(self) -> tuple[int, bytes]:
-        """Sync everything; returns the position, and the counts up to there."""
+        """Return the position of the end, and the counts up to there, for a snapshot; starts to sync both."""
 
-    def checkpointed(self, position: int) -> None:
-        """Confirm that the snapshot of a checkpoint is complete: nothing before it is read again."""
+    def is_durable(self, position: int) -> bool:
+        """Return whether a checkpoint is synced: the records before its position, and all that is stored beside them."""
 
     def follow(self, position: int | None = None, with_body: bool = True, max_body_bytes: int = ...) -> Follow:
         """Return a reader from a position on, or from the beginning, as far as the log is synced."""

@@ -170,6 +170,14 @@ impl Path {
         Some(ended)
     }
 
+    /// A host of any shard answered last at this time; returns the suspension that this ends.
+    pub(crate) fn others_answer(&mut self, at: Micros) -> Option<Suspension> {
+        let begun = self.streak.as_ref().map(|streak| streak.since);
+        let begun = begun.or(self.suspended.as_ref().map(|suspended| suspended.since));
+        self.answered |= at > 0;
+        if begun.is_some_and(|begun| begun < at) { self.answer(at) } else { None }
+    }
+
     /// A host failed. `network`: the part of its address that unrelated hosts do not share.
     pub(crate) fn fail(
         &mut self,

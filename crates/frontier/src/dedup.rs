@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 use hashbrown::{HashMap, HashSet};
 use lycosa_records::{RequestOptions, key_of};
@@ -179,9 +180,9 @@ impl Dedup {
         Ok(())
     }
 
-    /// Removes the files that are neither in use nor among `keep`.
-    pub(crate) fn remove_files(&mut self, keep: &BTreeSet<u64>) -> io::Result<()> {
-        self.seen.remove_files_except(keep)
+    /// The files that are neither in use nor among `keep`, to be removed.
+    pub(crate) fn unused_files(&mut self, keep: &BTreeSet<u64>) -> io::Result<Vec<PathBuf>> {
+        self.seen.unused_files(keep)
     }
 }
 

@@ -13,10 +13,11 @@ use lycosa_records::{Outcome, Request};
 use lycosa_url::{FailureKind, Micros};
 
 use crate::Settings;
-use crate::channel::{Path, Suspension};
+use crate::channel::{Channel, Path, Suspension};
 use crate::hosts::Hosts;
 use crate::politeness::domains::DomainId;
 use crate::queue::Queue;
+use crate::reports::Reporter;
 use crate::schedule::QueueId;
 
 /// Healthy hosts that are remembered, each of another registered domain.
@@ -67,6 +68,8 @@ pub(crate) struct Health {
     /// How long the process was stopped during the suspension that lasts.
     absent: Micros,
     messages: Vec<String>,
+    /// What is heard of other shards.
+    pub(crate) reporter: Reporter,
     /// Makes the names of checks differ between processes.
     hasher: DefaultHashBuilder,
 }
@@ -89,6 +92,7 @@ impl Health {
             gap: (0, 0),
             absent: 0,
             messages: Vec::new(),
+            reporter: Reporter::new(settings.shared.reports.clone()),
             hasher: DefaultHashBuilder::default(),
         }
     }
@@ -200,6 +204,7 @@ impl Health {
         let known = was_resolved(queue);
         let text = || format!("{}: {}", queue.host, kind.as_str());
         self.names.fail(queue.domain, name_network(queue.domain), known, text, now);
+        self.reporter.failed(Channel::Names, (registered_domain(&queue.host), 0, known), text, now);
         if let Some(index) = self.asked.iter().position(|asked| *asked == id) {
             self.asked.swap_remove(index);
             self.names.end_probe();
@@ -209,7 +214,39 @@ impl Health {
     /// A resolver gave an address; returns the suspension that this ends.
     pub(crate) fn name_answered(&mut self, now: Micros) -> Option<Suspension> {
         self.address_at = self.clock(now);
+        self.reporter.answered(Channel::Names, now);
         self.names.answer(now)
+    }
+
+    /// A host answered; returns the suspension that this ends.
+    pub(crate) fn host_answered(&mut self, at: Micros) -> Option<Suspension> {
+        self.reporter.answered(Channel::Connections, at);
+        self.connections.answer(at)
+    }
+
+    /// A host did not answer. `network`: the part of its address that unrelated hosts do not share.
+    pub(crate) fn host_failed(&mut self, queue: &Queue, network: u64, kind: &str, at: Micros) {
+        let (known, text) = (queue.answered, || format!("{}: {kind}", queue.host));
+        self.connections.fail(queue.domain, network, known, text, at);
+        self.reporter.failed(Channel::Connections, (registered_domain(&queue.host), network, known), text, at);
+    }
+
+    /// Learns what other shards report; returns the suspensions that this ends. `believes_answers`: not while a captive portal is
+    /// suspected, which answers for all hosts.
+    pub(crate) fn hear(&mut self, believes_answers: bool) -> Vec<Suspension> {
+        for failing in self.reporter.news() {
+            let domain = foreign_domain(self.hasher.hash_one(&*failing.domain));
+            let (path, network) = match failing.channel {
+                Channel::Names => (&mut self.names, name_network(domain)),
+                Channel::Connections => (&mut self.connections, failing.network),
+            };
+            path.fail(domain, network, failing.known, || failing.example.into(), failing.at);
+        }
+        let last = |channel| self.reporter.last_answer(channel);
+        let names = self.names.others_answer(last(Channel::Names));
+        let connections = last(Channel::Connections);
+        let connections = believes_answers.then(|| self.connections.others_answer(connections)).flatten();
+        names.into_iter().chain(connections).collect()
     }
 
     /// Whether resolvers gave an address since then, on the healthy clock.
@@ -343,6 +380,11 @@ pub(crate) fn network_of(address: IpAddr) -> u64 {
 /// The same if no address is known: names of unrelated domains are unrelated.
 fn name_network(domain: DomainId) -> u64 {
     u64::from(domain) | 1 << 62
+}
+
+/// The number of a registered domain of another shard: none that a domain of this one has.
+fn foreign_domain(hash: u64) -> DomainId {
+    hash as DomainId | 1 << (DomainId::BITS - 1)
 }
 
 /// Whether a host's name had an address.

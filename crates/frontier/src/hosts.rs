@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::hash::BuildHasher;
 use std::io;
 use std::ops::{Index, IndexMut};
+use std::path::PathBuf;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::{Digest, Micros, UrlRef};
@@ -245,8 +246,14 @@ impl Hosts {
         }
     }
 
-    /// Writes all files to the disk; returns the numbers of those in use.
-    pub(crate) fn sync(&mut self) -> io::Result<BTreeSet<u32>> {
+    /// Writes what is gathered to its file; returns the numbers of the files in use.
+    pub(crate) fn flush(&mut self) -> io::Result<BTreeSet<u32>> {
+        self.spill.flush()?;
+        Ok(self.spill.used())
+    }
+
+    /// Makes the files in use durable.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.spill.sync()
     }
 
@@ -255,9 +262,9 @@ impl Hosts {
         Backlog::unpack(from, &mut self.spill, &mut self.memory)
     }
 
-    /// Removes the files that are neither in use nor among `keep`.
-    pub(crate) fn remove_files(&mut self, keep: &BTreeSet<u32>) -> io::Result<()> {
-        self.spill.remove_files(keep)
+    /// The files that are neither in use nor among `keep`, to be removed.
+    pub(crate) fn unused_files(&mut self, keep: &BTreeSet<u32>) -> io::Result<Vec<PathBuf>> {
+        self.spill.unused_files(keep)
     }
 }
 
@@ -330,7 +337,7 @@ mod tests {
                 assert!(hosts.memory() <= 30_000, "{} bytes", hosts.memory());
             }
         }
-        assert!(!hosts.sync().unwrap().is_empty(), "some are on disk");
+        assert!(!hosts.flush().unwrap().is_empty(), "some are on disk");
         for (id, page) in (0..10).flat_map(|host| pages(host).map(move |page| (host, page))) {
             let waiting = hosts
                 .next_waiting(id, &mut FairTurns::default(), &mut Tombstones::default(), 0)
@@ -338,7 +345,7 @@ mod tests {
                 .unwrap();
             assert_eq!(waiting.url, page);
         }
-        assert_eq!((hosts.memory(), hosts.sync().unwrap()), (0, BTreeSet::new()));
+        assert_eq!((hosts.memory(), hosts.flush().unwrap()), (0, BTreeSet::new()));
         let names: HashSet<&str> = hosts.iter().map(|(_, queue)| &*queue.host).collect();
         assert_eq!(names.len(), 10);
     }

@@ -162,9 +162,11 @@ impl Leases {
         (self.late, self.next) = (late, next);
     }
 
-    /// A lease of this number was granted by an earlier process: the next one has a greater.
+    /// A lease of this number was granted by an earlier process: the next one has a greater, of those that are this frontier's own.
     pub(crate) fn was_granted(&mut self, number: u64) {
-        self.next = self.next.max(number.min(MAX_COUNT) + self.step);
+        let (after, step) = (number.min(MAX_COUNT) + 1, self.step);
+        let to_own = (self.next % step + step - after % step) % step;
+        self.next = self.next.max(after + to_own);
     }
 
     /// The log names a request that was about to be sent.

@@ -15,7 +15,7 @@
 //! | robots | `robots/` | rules, and the state of each origin |
 //! | politeness | `politeness/` | limits, paces, domains, caps, the block list |
 //! | leases | `leases.rs` | requests that are out |
-//! | trouble | `trouble.rs`, `health.rs`, `channel.rs`, `captive.rs` | evidence against hosts, suspension of the crawl |
+//! | trouble | `trouble.rs`, `health.rs`, `channel.rs`, `captive.rs`, `reports.rs` | evidence against hosts, suspension of the crawl |
 //! | cookies, outbox | `cookies.rs`, `outbox.rs` | cookies; links that other frontiers own |
 //!
 //! The path of a URL through them: `intake.rs` (admission), `grant.rs` (request), `outcome.rs` (outcome); its states are in
@@ -52,6 +52,7 @@ mod probe;
 mod queue;
 mod recent;
 mod reopen;
+mod reports;
 mod restore;
 mod review;
 mod robots;
@@ -93,6 +94,7 @@ pub use review::Failing;
 use robots::RobotsCache;
 pub use robots::Rules;
 use schedule::{QueueId, Schedule};
+pub use reports::Reports;
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use shared::Shared;
@@ -256,15 +258,16 @@ impl<R: Resolve> Frontier<R> {
         settled
     }
 
-    /// Whether the crawl has ended: no URL waits, no request is out and no outcome is to be recorded; or it is suspended for longer
-    /// than it may be, and no outcome is to be recorded.
+    /// Whether the crawl has ended: no URL waits, no request is out, no outcome is to be recorded and no link to be delivered; or it is
+    /// suspended for longer than it may be, and no outcome is to be recorded.
     pub fn idle(&self) -> bool {
         if self.is_suspended_for_too_long() {
             return self.settled.is_empty();
         }
         let waiting = self.tally.count(State::Waiting);
         let nothing_waits = waiting == 0 && !self.dedup.has_suspects();
-        self.leases.is_empty() && self.settled.is_empty() && (nothing_waits || self.page_budget() == 0)
+        let is_all_recorded = self.leases.is_empty() && self.settled.is_empty() && self.outbox.len() == 0;
+        is_all_recorded && (nothing_waits || self.page_budget() == 0)
     }
 
     /// When [`Frontier::take`] has something to do, at the earliest; `None` while only outcomes or answers can change that.

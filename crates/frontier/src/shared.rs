@@ -1,4 +1,5 @@
-//! What frontiers that work side by side share: the clocks of hosts and addresses, and the number of pages that the crawl may have.
+//! What frontiers that work side by side share: the clocks of hosts and addresses, the number of pages that the crawl may have, and
+//! reports of the crawl's own network.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -12,6 +13,7 @@ use hashbrown::HashMap;
 use crate::Settings;
 use crate::politeness::Politeness;
 use crate::queue::Queue;
+use crate::reports::Reports;
 use crate::schedule::AddressId;
 
 /// What is shared with other frontiers.
@@ -21,6 +23,8 @@ pub struct Shared {
     pub clocks: Option<Arc<Clocks>>,
     /// Pages fetched or on lease in all shards of the crawl; `None`: this frontier is the only shard.
     pub pages: Option<Arc<AtomicU64>>,
+    /// What the shards of the crawl report to each other of its network; `None`: this frontier is the only shard.
+    pub reports: Option<Arc<Reports>>,
 }
 
 /// This frontier's part of what is shared.

@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 use hashbrown::HashMap;
 use lycosa_url::CrawlUrl;
@@ -74,12 +75,18 @@ impl SnapshotFiles {
 }
 
 impl<R: Resolve> Frontier<R> {
-    /// Writes the state that the log up to now has made. No outcome may be recorded in the log and not yet passed to
-    /// [`Frontier::done`].
-    pub fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
-        let mut record = Vec::new();
+    /// Prepares a snapshot of the state that the log up to now has made; [`Frontier::write`] is next, before any other change. No
+    /// outcome may be recorded in the log and not yet passed to [`Frontier::done`].
+    pub fn prepare_save(&mut self) -> io::Result<SnapshotFiles> {
         self.verify(0)?;
-        let files = SnapshotFiles { queues: self.hosts.sync()?, seen: self.dedup.files() };
+        Ok(SnapshotFiles { queues: self.hosts.flush()?, seen: self.dedup.files() })
+    }
+
+    /// Writes the snapshot, and makes durable the files that it names. It starts and joins no thread, so that a forked process may
+    /// do it.
+    pub fn write(&mut self, files: &SnapshotFiles, into: &mut dyn Write) -> io::Result<()> {
+        let mut record = Vec::new();
+        self.hosts.sync()?;
         write_record(into, &mut record, |record| files.pack(record))?;
         write_record(into, &mut record, |record| self.pack_counts(record))?;
         write_record(into, &mut record, |record| {
@@ -99,11 +106,18 @@ impl<R: Resolve> Frontier<R> {
         write_record(into, &mut record, |record| self.cookies.pack(record))?;
         write_record(into, &mut record, |record| self.politeness.pack(record))?;
         write_record(into, &mut record, |record| self.pack_leases(record))?;
-        self.dedup.save(into)?;
+        self.dedup.save(into)
+    }
+
+    /// Both in one.
+    #[cfg(test)]
+    pub(crate) fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
+        let files = self.prepare_save()?;
+        self.write(&files, into)?;
         Ok(files)
     }
 
-    /// Reads what [`Frontier::save`] wrote; [`Frontier::restore`] replays the rest of the log.
+    /// Reads what [`Frontier::write`] wrote; [`Frontier::restore`] replays the rest of the log.
     pub fn load(settings: Settings, resolver: R, from: &mut dyn Read) -> io::Result<(Self, SnapshotFiles)> {
         let mut frontier = Frontier::with(settings, resolver, Seen::default());
         let files = SnapshotFiles::read(from)?;
@@ -143,12 +157,14 @@ impl<R: Resolve> Frontier<R> {
         Ok((frontier, files))
     }
 
-    /// Removes the files that neither this frontier nor one of these snapshots needs.
-    pub fn remove_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<()> {
+    /// Returns the files that neither this frontier nor one of these snapshots needs, to be removed by the caller: they are not used
+    /// again, and removing large files takes time in which the crawl need not wait.
+    pub fn unused_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<Vec<PathBuf>> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
-        self.dedup.remove_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
-        self.robots.remove_files()?;
-        self.hosts.remove_files(&queues)
+        let mut unused = self.dedup.unused_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
+        unused.extend(self.robots.unused_files()?);
+        unused.extend(self.hosts.unused_files(&queues)?);
+        Ok(unused)
     }
 
     /// Appends the record of the requests that are out, whose responses may be lost; of the time, and of the responses that may be

@@ -29,7 +29,7 @@ pub(crate) struct Block {
     pub(crate) crc: u32,
 }
 
-/// The files. Filled by [`Spill::write`], emptied by [`Spill::free`] and [`Spill::remove_files`].
+/// The files. Filled by [`Spill::write`], emptied by [`Spill::free`] and [`Spill::unused_files`].
 #[derive(Debug)]
 pub(crate) struct Spill {
     /// `None`: everything stays in memory.
@@ -121,14 +121,18 @@ impl Spill {
         }
     }
 
-    /// Syncs all files to the disk; returns the numbers of those in use.
-    pub(crate) fn sync(&mut self) -> io::Result<BTreeSet<u32>> {
-        self.flush()?;
+    /// Syncs all files in use to the disk. What is in the buffer is not there.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
         for entry in self.files.values_mut().filter(|entry| entry.dirty && entry.live > 0) {
             entry.file.sync_data()?;
             entry.dirty = false;
         }
-        Ok(self.files.iter().filter(|(_, entry)| entry.live > 0).map(|(number, _)| *number).collect())
+        Ok(())
+    }
+
+    /// The numbers of the files in use.
+    pub(crate) fn used(&self) -> BTreeSet<u32> {
+        self.files.iter().filter(|(_, entry)| entry.live > 0).map(|(number, _)| *number).collect()
     }
 
     /// Adds a piece of an earlier process.
@@ -144,16 +148,17 @@ impl Spill {
         Ok(())
     }
 
-    /// Removes the files that are neither in use nor among `keep`.
-    pub(crate) fn remove_files(&mut self, keep: &BTreeSet<u32>) -> io::Result<()> {
-        let Some(directory) = self.directory.clone() else { return Ok(()) };
+    /// Forgets the files that are neither in use nor among `keep`; returns their paths, to be removed. Their numbers are not used again.
+    pub(crate) fn unused_files(&mut self, keep: &BTreeSet<u32>) -> io::Result<Vec<PathBuf>> {
+        let Some(directory) = self.directory.clone() else { return Ok(Vec::new()) };
         let filling = self.filling.map(|(number, _)| number);
         self.files
             .retain(|number, entry| entry.live > 0 || keep.contains(number) || filling == Some(*number));
         let listing = match fs::read_dir(&directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             listing => listing?,
         };
+        let mut unused = Vec::new();
         for entry in listing {
             let path = entry?.path();
             let number =
@@ -161,11 +166,11 @@ impl Spill {
             if let Some(number) = number {
                 self.next = self.next.max(number + 1);
                 if !self.files.contains_key(&number) && !keep.contains(&number) {
-                    fs::remove_file(path)?;
+                    unused.push(path);
                 }
             }
         }
-        Ok(())
+        Ok(unused)
     }
 
     /// The file to write to, and how far it is filled.
@@ -213,6 +218,10 @@ mod tests {
         assert_eq!(spill.read(&blocks[3]).unwrap(), b"four");
     }
 
+    fn remove_unused(spill: &mut Spill, keep: &BTreeSet<u32>) {
+        spill.unused_files(keep).unwrap().into_iter().for_each(|path| fs::remove_file(path).unwrap());
+    }
+
     #[test]
     fn a_file_stays_while_a_piece_or_a_snapshot_needs_it() {
         let directory = tempfile::tempdir().unwrap();
@@ -221,18 +230,20 @@ mod tests {
         let large = vec![7; FILE_BYTES as usize];
         let first = spill.write(&large).unwrap();
         let second = spill.write(&large).unwrap();
-        let named = spill.sync().unwrap();
+        spill.flush().unwrap();
+        spill.sync().unwrap();
+        let named = spill.used();
         assert_eq!(named, BTreeSet::from([0, 1]));
         spill.free(&first);
-        spill.remove_files(&named).unwrap();
+        remove_unused(&mut spill, &named);
         assert_eq!(files(), 2, "a snapshot names it");
-        spill.remove_files(&BTreeSet::new()).unwrap();
+        remove_unused(&mut spill, &BTreeSet::new());
         assert_eq!(files(), 1);
         drop(spill);
 
         let mut spill = Spill::new(Some(directory.path().to_owned()));
         spill.adopt(&second).unwrap();
-        spill.remove_files(&BTreeSet::new()).unwrap();
+        remove_unused(&mut spill, &BTreeSet::new());
         assert_eq!(spill.read(&second).unwrap().len(), large.len());
         let third = spill.write(b"new").unwrap();
         assert_eq!(third.file, 2, "never into a file that a snapshot may name");

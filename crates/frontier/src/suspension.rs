@@ -50,7 +50,7 @@ impl<R: Resolve> Frontier<R> {
                 self.hosts[id].answered = true;
                 self.trouble.health.remember(id, domain, network, page.response.request.url.origin());
                 if self.trouble.captive.ends(page.response.started)
-                    && let Some(ended) = self.trouble.health.connections.answer(at)
+                    && let Some(ended) = self.trouble.health.host_answered(at)
                 {
                     self.resume(&ended, at);
                 }
@@ -59,16 +59,8 @@ impl<R: Resolve> Frontier<R> {
                 page.ours = self.trouble.health.is_suspended()
                     || self.trouble.health.was_stopped(page)
                     || matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::LocalFailure);
-                let known = self.hosts[id].answered;
-                let host = &self.hosts[id].host;
                 let kind = page.response.result.as_ref().err().map_or("", |failure| failure.kind.as_str());
-                self.trouble.health.connections.fail(
-                    domain,
-                    network,
-                    known,
-                    || format!("{host}: {kind}"),
-                    at,
-                );
+                self.trouble.health.host_failed(&self.hosts[id], network, kind, at);
             }
             Word::Nothing => {}
         }
@@ -76,6 +68,10 @@ impl<R: Resolve> Frontier<R> {
 
     /// Decides whether the trouble is the crawl's own, and probes the resolvers.
     pub(crate) fn decide_suspensions(&mut self, now: Micros) {
+        let believes_answers = !self.trouble.captive.is_suspicious() && !self.trouble.captive.is_captive();
+        for ended in self.trouble.health.hear(believes_answers) {
+            self.resume(&ended, now);
+        }
         if self.trouble.health.names.wants_round(now) {
             self.probe_names(now);
         }

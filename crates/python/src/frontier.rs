@@ -1,12 +1,12 @@
 //! The frontier.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use lycosa_frontier::{Failing, Ownership, Settings, SnapshotFiles, State, Suspension};
+use lycosa_frontier::{Failing, Ownership, Settings, State as UrlState, Suspension};
 use lycosa_records::{Outcome, Task};
 use lycosa_store::{LogError, Position};
 use lycosa_url::{Clock, CrawlUrl, RingKey};
@@ -22,7 +22,7 @@ use crate::outcomes::Outcomes;
 use crate::pulse::Pulse;
 use crate::requests::Requests;
 use crate::shards::Shared;
-use crate::snapshots::Snapshots;
+use crate::snapshots::{self, Saving, Snapshots};
 use crate::url::Ring;
 
 /// The longest that a caller should wait for outcomes before it asks again, in seconds: outcomes are at
@@ -35,10 +35,13 @@ const WAIT_FOR_NAMES: f64 = 0.005;
 /// A loop that has not come by for so long is slow, in microseconds.
 const SLOW_LOOP: u64 = 1_000_000;
 
+/// The state machine of a frontier.
+pub(crate) type State = lycosa_frontier::Frontier<Resolver>;
+
 /// Which URL next.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Frontier {
-    frontier: Mutex<lycosa_frontier::Frontier<Resolver>>,
+    core: Arc<Core>,
     settings: Settings,
     resolver: Resolver,
     clock: Clock,
@@ -51,14 +54,30 @@ pub(crate) struct Frontier {
     pulse: Pulse,
     /// Outcomes that are judged again when more is known. Filled and emptied by `judge`.
     held: Mutex<Vec<Arc<Outcome>>>,
-    /// Its snapshots; `None` where it has no directory.
+    /// A snapshot that is being written.
+    saving: Mutex<Option<Saving>>,
+}
+
+/// What a snapshot that is being written needs of its frontier. Locks: the snapshots before the state.
+pub(crate) struct Core {
+    pub(crate) state: Mutex<State>,
+    /// `None` where the frontier has no directory.
     snapshots: Option<Mutex<Snapshots>>,
 }
 
+impl Core {
+    /// The snapshots, under their lock.
+    pub(crate) fn snapshots(&self) -> Result<MutexGuard<'_, Snapshots>, LogError> {
+        let none = || io::Error::new(io::ErrorKind::Unsupported, "a frontier without a directory has no snapshots");
+        let snapshots = self.snapshots.as_ref().ok_or_else(|| LogError::of(Path::new("snapshots"), none()))?;
+        Ok(lock(snapshots))
+    }
+}
+
 impl Frontier {
-    /// The state machine, under its lock.
-    pub(crate) fn locked(&self) -> &Mutex<lycosa_frontier::Frontier<Resolver>> {
-        &self.frontier
+    /// Its state and its snapshots.
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 
     /// The name of this shard on the ring; empty without ownership.
@@ -74,7 +93,7 @@ impl Frontier {
     /// Becomes what a snapshot holds; the log after it is to follow.
     pub(crate) fn become_snapshot(&self, from: &mut dyn Read) -> io::Result<()> {
         let (frontier, _) =
-            lycosa_frontier::Frontier::load(self.settings.clone(), self.resolver.clone(), from)?;
+            State::load(self.settings.clone(), self.resolver.clone(), from)?;
         self.become_that(frontier);
         Ok(())
     }
@@ -88,30 +107,28 @@ impl Frontier {
     where
         T: Send,
     {
-        let Some(snapshots) = &self.snapshots else {
-            return Err(errors::storage("a frontier without a directory has no snapshots"));
-        };
-        py.detach(|| work(&mut lock(snapshots))).map_err(|error| errors::log(&error))
+        let done = py.detach(|| work(&mut *self.core.snapshots()?));
+        done.map_err(|error| errors::log(&error))
     }
 
     /// Tells when this process did not run.
-    fn tell_absences(&self, frontier: &mut lycosa_frontier::Frontier<Resolver>) {
+    fn tell_absences(&self, frontier: &mut State) {
         for (from, to) in self.pulse.absences() {
             frontier.was_away(from, to);
         }
     }
 
     /// Takes another one's place, with the same block list.
-    fn become_that(&self, mut frontier: lycosa_frontier::Frontier<Resolver>) {
+    fn become_that(&self, mut frontier: State) {
         if let Some(watch) = &self.blocked {
             frontier.block(lock(watch).list());
         }
-        *lock(&self.frontier) = frontier;
+        *lock(&self.core.state) = frontier;
     }
 
     /// How long outcomes may be waited for before there may be something to take, in seconds.
     fn longest_wait(&self) -> f64 {
-        let frontier = lock(&self.frontier);
+        let frontier = lock(&self.core.state);
         let longest = if frontier.counts().unresolved > 0 { WAIT_FOR_NAMES } else { LONGEST_WAIT };
         if self.full.load(Ordering::Relaxed) {
             return LONGEST_WAIT;
@@ -124,19 +141,9 @@ impl Frontier {
     fn look_at_block_list(&self) -> Option<String> {
         let (list, wrong) = lock(self.blocked.as_ref()?).look();
         if let Some(list) = list {
-            lock(&self.frontier).block(list);
+            lock(&self.core.state).block(list);
         }
         wrong
-    }
-
-    /// Writes a snapshot.
-    pub(crate) fn write_snapshot(&self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
-        lock(&self.frontier).save(into)
-    }
-
-    /// Removes files that neither it nor a kept snapshot needs.
-    pub(crate) fn remove_files(&self, kept: &[SnapshotFiles]) -> io::Result<()> {
-        lock(&self.frontier).remove_files(kept)
     }
 }
 
@@ -179,14 +186,14 @@ impl Frontier {
             ..job.frontier()?
         };
         let resolver = names.resolver();
-        let frontier = lycosa_frontier::Frontier::new(settings.clone(), resolver.clone());
+        let frontier = State::new(settings.clone(), resolver.clone());
         let mut frontier = frontier.map_err(|error| errors::queues(&error))?;
         let watch = job.block_list().map(Watch::new).transpose()?;
         if let Some(watch) = &watch {
             frontier.block(watch.list());
         }
         Ok(Frontier {
-            frontier: Mutex::new(frontier),
+            core: Arc::new(Core { state: Mutex::new(frontier), snapshots }),
             settings,
             resolver,
             clock: names.clock(),
@@ -195,7 +202,7 @@ impl Frontier {
             taken_at: AtomicU64::new(0),
             pulse: Pulse::start(names.clock()).map_err(|error| errors::system("the pulse", &error))?,
             held: Mutex::default(),
-            snapshots,
+            saving: Mutex::default(),
         })
     }
 
@@ -203,20 +210,20 @@ impl Frontier {
     fn add(&self, py: Python<'_>, seeds: Vec<String>) -> PyResult<usize> {
         let parse = |seed: &String| CrawlUrl::parse(seed).map_err(|bad| setting("seed", seed, bad.allowed()));
         let urls = seeds.iter().map(parse).collect::<PyResult<Vec<_>>>()?;
-        let added = py.detach(|| lock(&self.frontier).add(&urls, self.clock.now()));
+        let added = py.detach(|| lock(&self.core.state).add(&urls, self.clock.now()));
         added.map_err(|error| errors::queues(&error))
     }
 
     /// Accepts requests: seeds with more than a URL, and links that other frontiers have handed over; gives how many were new.
     fn add_requests(&self, py: Python<'_>, requests: &Requests) -> PyResult<usize> {
         let requests: Vec<_> = requests.batch.all().iter().map(|request| (**request).clone()).collect();
-        let added = py.detach(|| lock(&self.frontier).add_requests(&requests, self.clock.now()));
+        let added = py.detach(|| lock(&self.core.state).add_requests(&requests, self.clock.now()));
         added.map_err(|error| errors::queues(&error))
     }
 
     /// The links that other frontiers own, by their owners; again, until they are said to be delivered.
     fn take_outbox(&self, py: Python<'_>) -> HashMap<String, Requests> {
-        let links = py.detach(|| lock(&self.frontier).take_outbox());
+        let links = py.detach(|| lock(&self.core.state).take_outbox());
         let mut parted: HashMap<String, Vec<_>> = HashMap::new();
         for (owner, request) in links {
             parted.entry(owner.into()).or_default().push(request);
@@ -226,21 +233,34 @@ impl Frontier {
 
     /// What `take_outbox` gave last has been recorded by its owners.
     fn outbox_delivered(&self, py: Python<'_>) {
-        py.detach(|| lock(&self.frontier).outbox_delivered());
+        py.detach(|| lock(&self.core.state).outbox_delivered());
     }
 
     /// The positions of its snapshots, in order; whether they are whole is known when they are loaded.
     fn snapshots(&self, py: Python<'_>) -> PyResult<Vec<Position>> {
-        if self.snapshots.is_none() {
+        if self.core.snapshots.is_none() {
             return Ok(Vec::new());
         }
         self.with_snapshots(py, |snapshots| snapshots.positions())
     }
 
-    /// Makes a snapshot of now, for a position of the log, with what the log counts up to there. Nothing may be between its record in
-    /// the log and its confirmation. Gives its bytes; 0 where the disk is full: the snapshots before serve on.
-    fn save(&self, py: Python<'_>, position: Position, views: &[u8]) -> PyResult<u64> {
-        self.with_snapshots(py, |snapshots| snapshots.save(self, position, views))
+    /// Begins a snapshot of now, for a position of the log, with what the log counts up to there; a forked process writes it. Nothing may
+    /// be between its record in the log and its confirmation.
+    fn save(&self, py: Python<'_>, position: Position, views: &[u8]) -> PyResult<()> {
+        let saving = snapshots::begin(py, vec![Arc::clone(&self.core)], position, views)?;
+        *lock(&self.saving) = Some(saving);
+        Ok(())
+    }
+
+    /// The bytes of the snapshot that was begun last, once it is complete and has its name; 0 where the disk was full, or none was begun;
+    /// None while it is written. The log up to its position is to be durable.
+    fn saved(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        let Some(saving) = lock(&self.saving).take() else { return Ok(Some(0)) };
+        let saved = saving.saved(py)?;
+        if saved.is_none() {
+            *lock(&self.saving) = Some(saving);
+        }
+        Ok(saved)
     }
 
     /// Becomes what the snapshot of a position holds; gives what the log counted up to there. What the log has recorded since is to
@@ -248,14 +268,14 @@ impl Frontier {
     fn load<'py>(&self, py: Python<'py>, position: Position) -> PyResult<Bound<'py, PyBytes>> {
         let views = self.with_snapshots(py, |snapshots| snapshots.load(self, position))?;
         // What it remembers was recorded before that position, also where the log ends there.
-        py.detach(|| lock(&self.frontier).restore().at(position));
+        py.detach(|| lock(&self.core.state).restore().at(position));
         Ok(PyBytes::new(py, &views))
     }
 
     /// Becomes empty: the whole log is to follow.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         let cleared = py.detach(|| {
-            self.become_that(lycosa_frontier::Frontier::new(self.settings.clone(), self.resolver.clone())?);
+            self.become_that(State::new(self.settings.clone(), self.resolver.clone())?);
             io::Result::Ok(())
         });
         cleared.map_err(|error| errors::queues(&error))
@@ -264,7 +284,7 @@ impl Frontier {
     /// Does again what the log has recorded.
     fn restore(&self, py: Python<'_>, entries: &Entries) -> PyResult<()> {
         let restored = py.detach(|| {
-            let mut frontier = lock(&self.frontier);
+            let mut frontier = lock(&self.core.state);
             let mut restore = frontier.restore();
             entries.entries.iter().try_for_each(|logged| restore.entry(&logged.entry, logged.end))
         });
@@ -274,24 +294,24 @@ impl Frontier {
     /// Ends the restoring: the whole log was told. Snapshots that could not be loaded are removed.
     #[pyo3(signature = (unreadable = Vec::new()))]
     fn restored(&self, py: Python<'_>, unreadable: Vec<Position>) -> PyResult<()> {
-        py.detach(|| lock(&self.frontier).restore().finish(self.clock.now()));
-        if self.snapshots.is_none() {
+        py.detach(|| lock(&self.core.state).restore().finish(self.clock.now()));
+        if self.core.snapshots.is_none() {
             return Ok(());
         }
-        self.with_snapshots(py, |snapshots| snapshots.remove(self, &unreadable))
+        self.with_snapshots(py, |snapshots| snapshots.remove(&self.core, &unreadable))
     }
 
     /// Since when outcomes may be a captive portal's, in seconds of the crawl's time: no other answer has confirmed them yet; None
     /// where there are none.
     fn doubted_since(&self, py: Python<'_>) -> Option<f64> {
-        py.detach(|| lock(&self.frontier).unconfirmed_since()).map(|since| since as f64 / 1e6)
+        py.detach(|| lock(&self.core.state).unconfirmed_since()).map(|since| since as f64 / 1e6)
     }
 
     /// Those of some requests that are known and settled: done, failed or refused.
     fn settled_of(&self, py: Python<'_>, requests: &Requests) -> PyResult<Requests> {
         let settled = py.detach(|| {
             let requests = requests.batch.all();
-            let mut frontier = lock(&self.frontier);
+            let mut frontier = lock(&self.core.state);
             let settled = frontier.settled_of(requests.iter().map(AsRef::as_ref), self.clock.now())?;
             io::Result::Ok(settled.into_iter().cloned().collect())
         });
@@ -306,7 +326,7 @@ impl Frontier {
     #[pyo3(signature = (written = None))]
     fn doubt_last(&self, py: Python<'_>, written: Option<u64>) -> Outcomes {
         let pages = py.detach(|| {
-            let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
+            let (mut frontier, now) = (lock(&self.core.state), self.clock.now());
             match written {
                 Some(written) => frontier.doubt_last(written, now),
                 None => frontier.doubt_rules(now),
@@ -318,14 +338,14 @@ impl Frontier {
 
     /// Takes what earlier processes recorded as the sites' own, since the last one ended by itself.
     fn confirm_last(&self, py: Python<'_>) {
-        py.detach(|| lock(&self.frontier).confirm_last());
+        py.detach(|| lock(&self.core.state).confirm_last());
     }
 
     /// Takes back what a captive portal may have answered, since the process ends before that is decided. Gives the outcomes that
     /// open it, which are to be recorded before outputs go on to the end.
     fn doubt_held(&self, py: Python<'_>) -> Outcomes {
         let pages = py.detach(|| {
-            let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
+            let (mut frontier, now) = (lock(&self.core.state), self.clock.now());
             frontier.doubt_held(now);
             frontier.settled()
         });
@@ -336,7 +356,7 @@ impl Frontier {
     /// the next `take`.
     fn reopen(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<Outcomes> {
         let reopened = py.detach(|| {
-            let (mut frontier, now) = (lock(&self.frontier), self.clock.now());
+            let (mut frontier, now) = (lock(&self.core.state), self.clock.now());
             let mut kept = Vec::new();
             for mut outcome in outcomes.batch.with(std::mem::take) {
                 if frontier.reopen(&outcome, now)? {
@@ -353,7 +373,7 @@ impl Frontier {
     fn take(&self, py: Python<'_>, max: usize) -> PyResult<Requests> {
         let (taken, wrong, messages) = py.detach(|| {
             let wrong = self.look_at_block_list();
-            let mut frontier = lock(&self.frontier);
+            let mut frontier = lock(&self.core.state);
             let now = self.clock.now();
             self.tell_absences(&mut frontier);
             let away = now.saturating_sub(self.taken_at.swap(now, Ordering::Relaxed).max(1));
@@ -382,7 +402,7 @@ impl Frontier {
                 let response = &mut Arc::make_mut(outcome).response;
                 (response.started, response.finished) = (response.started.min(now), now);
             }
-            let mut frontier = lock(&self.frontier);
+            let mut frontier = lock(&self.core.state);
             // Before anything is counted against a host.
             self.tell_absences(&mut frontier);
             let mut held = lock(&self.held);
@@ -406,21 +426,21 @@ impl Frontier {
     fn done(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<()> {
         let done = py.detach(|| {
             let outcomes = outcomes.batch.all();
-            lock(&self.frontier).done(outcomes.iter().map(AsRef::as_ref), self.clock.now())
+            lock(&self.core.state).done(outcomes.iter().map(AsRef::as_ref), self.clock.now())
         });
         done.map_err(|error| errors::queues(&error))
     }
 
     /// Whether the crawl has ended.
     fn idle(&self, py: Python<'_>) -> bool {
-        py.detach(|| lock(&self.frontier).idle())
+        py.detach(|| lock(&self.core.state).idle())
     }
 
     /// Why the crawl is suspended, if it is: `cause` (names, connections, captive), `since` and `probe_at` in seconds since
     /// the epoch, `domains` that failed, `example`, and whether that is `over`: it has lasted longer than it may.
     fn suspensions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let (suspensions, over) = py.detach(|| {
-            let frontier = lock(&self.frontier);
+            let frontier = lock(&self.core.state);
             (frontier.suspensions(), frontier.is_suspended_for_too_long())
         });
         let dict = |suspension: Suspension| {
@@ -439,14 +459,14 @@ impl Frontier {
     /// Hosts that fail and that something waits for, at most `max`: host, kind of failure, URLs that wait, and until when, in
     /// seconds since the epoch, it is tried at least. Those that are given up last come first.
     fn failing(&self, py: Python<'_>, max: usize) -> Vec<(String, &'static str, usize, f64)> {
-        let failing = py.detach(|| lock(&self.frontier).failing(max, self.clock.now()));
+        let failing = py.detach(|| lock(&self.core.state).failing(max, self.clock.now()));
         let tuple = |host: Failing| (host.host, host.kind.as_str(), host.waiting, host.until as f64 / 1e6);
         failing.into_iter().map(tuple).collect()
     }
 
     /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
     fn only_failing(&self, py: Python<'_>) -> bool {
-        py.detach(|| lock(&self.frontier).only_failing())
+        py.detach(|| lock(&self.core.state).only_failing())
     }
 
     /// How long outcomes may be waited for before there may be something to take, in seconds.
@@ -456,14 +476,14 @@ impl Frontier {
 
     /// Numbers for progress and reports.
     fn counts(&self, py: Python<'_>) -> HashMap<&'static str, u64> {
-        let counts = py.detach(|| lock(&self.frontier).counts());
+        let counts = py.detach(|| lock(&self.core.state).counts());
         HashMap::from([
             ("known", counts.known),
-            ("waiting", counts.tally.count(State::Waiting)),
-            ("leased", counts.tally.count(State::Leased)),
-            ("done", counts.tally.count(State::Done)),
-            ("failed", counts.tally.count(State::Failed)),
-            ("refused", counts.tally.count(State::Refused)),
+            ("waiting", counts.tally.count(UrlState::Waiting)),
+            ("leased", counts.tally.count(UrlState::Leased)),
+            ("done", counts.tally.count(UrlState::Done)),
+            ("failed", counts.tally.count(UrlState::Failed)),
+            ("refused", counts.tally.count(UrlState::Refused)),
             ("pages", counts.pages),
             ("hosts", counts.hosts),
             ("unresolved", counts.unresolved),

@@ -13,10 +13,13 @@ use crate::clock::{Clock, boot_id};
 use crate::entries::Entries;
 use crate::errors::{self, lock, setting, system};
 use crate::frontier::Frontier;
+use crate::snapshots::{Saving, save_shards};
 
 /// Adds the functions.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Shared>()?;
+    m.add_class::<Saving>()?;
+    m.add_function(wrap_pyfunction!(save_shards, m)?)?;
     m.add_function(wrap_pyfunction!(restore_shards, m)?)
 }
 
@@ -40,7 +43,11 @@ impl Shared {
                 Clocks::in_memory(&clock).map_err(|error| system("the clocks of hosts and addresses", &error))
             }
         })?;
-        Ok(Shared(lycosa_frontier::Shared { clocks: Some(Arc::new(clocks)), pages: Some(Arc::default()) }))
+        Ok(Shared(lycosa_frontier::Shared {
+            clocks: Some(Arc::new(clocks)),
+            pages: Some(Arc::default()),
+            reports: Some(Arc::default()),
+        }))
     }
 }
 
@@ -56,7 +63,7 @@ fn restore_shards(py: Python<'_>, shards: Vec<Bound<'_, Frontier>>, entries: &En
 fn restore(shards: &[&Frontier], entries: &Entries) -> io::Result<()> {
     let names: Vec<&str> = shards.iter().map(|shard| shard.node()).collect();
     let index = |owner: Option<&str>| names.iter().position(|name| Some(*name) == owner);
-    let mut frontiers: Vec<_> = shards.iter().map(|shard| lock(shard.locked())).collect();
+    let mut frontiers: Vec<_> = shards.iter().map(|shard| lock(&shard.core().state)).collect();
     for logged in &entries.entries {
         let (entry, end) = (&logged.entry, logged.end);
         let owner = match entry {

@@ -1,12 +1,22 @@
 //! The frontier's snapshots: itself at positions of the log, and what the log counted up to there.
+//!
+//! A snapshot is written by a forked process ([`lycosa_store::Child`]), so that the crawl waits only while the memory is marked for
+//! copying. All shards of a crawl are written by one process, at one position.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 use lycosa_frontier::SnapshotFiles;
-use lycosa_store::{LogError, Position};
+use lycosa_store::{Child, LogError, Position, Unfinished};
+use pyo3::prelude::*;
 
-use crate::frontier::Frontier;
+use crate::errors::{self, lock};
+use crate::frontier::{Core, Frontier};
+
+/// Number of snapshots that are kept, since the newest may be damaged.
+const KEPT: usize = 2;
 
 /// The snapshots of one frontier, and the files beside them that they name.
 pub(crate) struct Snapshots {
@@ -34,32 +44,6 @@ impl Snapshots {
         self.snapshots.positions()
     }
 
-    /// Makes a snapshot of now; gives its bytes, 0 where the disk is full.
-    pub(crate) fn save(
-        &mut self,
-        frontier: &Frontier,
-        position: Position,
-        views: &[u8],
-    ) -> Result<u64, LogError> {
-        let (mut files, mut size) = (SnapshotFiles::default(), 0);
-        let content = |into: &mut dyn io::Write| {
-            let mut counted = Counted { into, bytes: 0 };
-            files = frontier.write_snapshot(&mut counted)?;
-            io::Write::write_all(&mut counted, views)?;
-            size = counted.bytes;
-            Ok(())
-        };
-        match self.snapshots.write(position, content) {
-            Ok(()) => {}
-            Err(LogError::Full { .. }) => return Ok(0),
-            Err(error) => return Err(error),
-        }
-        self.kept.retain(|(kept, _)| *kept != position);
-        self.kept.push((position, files));
-        self.forget(frontier)?;
-        Ok(size)
-    }
-
     /// Reads the snapshot of a position into the frontier; gives what stands behind it.
     pub(crate) fn load(&mut self, frontier: &Frontier, position: Position) -> Result<Vec<u8>, LogError> {
         let mut snapshot = self.snapshots.read(position)?;
@@ -74,42 +58,185 @@ impl Snapshots {
     }
 
     /// Removes some snapshots, and the files that no other one and no queue needs.
-    pub(crate) fn remove(&mut self, frontier: &Frontier, positions: &[Position]) -> Result<(), LogError> {
+    pub(crate) fn remove(&mut self, core: &Core, positions: &[Position]) -> Result<(), LogError> {
         for position in positions {
             self.snapshots.remove(*position)?;
         }
-        self.forget(frontier)
+        self.remove_unused(core)
     }
 
-    /// Lets go of files that no kept snapshot and no queue needs.
-    fn forget(&mut self, frontier: &Frontier) -> Result<(), LogError> {
+    /// Gives a written snapshot its name; returns its bytes.
+    fn complete(&mut self, unfinished: Unfinished, files: SnapshotFiles) -> Result<u64, LogError> {
+        let position = unfinished.position();
+        let size = unfinished.complete()?;
+        self.kept.retain(|(kept, _)| *kept != position);
+        self.kept.push((position, files));
+        Ok(size)
+    }
+
+    /// Keeps the snapshots of these positions only.
+    fn keep(&mut self, core: &Core, kept: &[Position]) -> Result<(), LogError> {
+        let mut others = self.snapshots.positions()?;
+        others.retain(|position| !kept.contains(position));
+        self.remove(core, &others)
+    }
+
+    /// Removes files that no kept snapshot and no queue needs; the frontier is locked only while they are looked for.
+    fn remove_unused(&mut self, core: &Core) -> Result<(), LogError> {
         let positions = self.snapshots.positions()?;
         self.kept.retain(|(position, _)| positions.contains(position));
         let files: Vec<_> = self.kept.iter().map(|(_, files)| files.clone()).collect();
-        frontier.remove_files(&files).map_err(|error| LogError::Io(PathBuf::from("queues"), error))
+        let unused = lock(&core.state).unused_files(&files);
+        let removed = unused.and_then(|paths| paths.iter().try_for_each(std::fs::remove_file));
+        removed.map_err(|error| LogError::Io(PathBuf::from("queues"), error))
     }
+}
+
+/// A snapshot of all shards of a crawl that is being written. If this is dropped before, it is left out.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct Saving(Mutex<Progress>);
+
+/// How far it is.
+enum Progress {
+    /// The child writes.
+    Writing(Child, Vec<Part>),
+    /// A thread gives the files their names and removes what is not needed any more.
+    Naming(JoinHandle<Result<u64, LogError>>),
+    /// Its result was given.
+    Ended,
+}
+
+/// The snapshot of one frontier.
+struct Part {
+    core: Arc<Core>,
+    unfinished: Unfinished,
+    files: SnapshotFiles,
+}
+
+#[pymethods]
+impl Saving {
+    /// See `Frontier.saved`.
+    pub(crate) fn saved(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        match py.detach(|| lock(&self.0).look()) {
+            Some(Err(LogError::Full { .. })) => Ok(Some(0)),
+            Some(Err(error)) => Err(errors::log(&error)),
+            Some(Ok(bytes)) => Ok(Some(bytes)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Progress {
+    /// Its bytes once it has its name.
+    fn look(&mut self) -> Option<Result<u64, LogError>> {
+        match std::mem::replace(self, Progress::Ended) {
+            Progress::Writing(mut child, parts) => {
+                *self = match child.try_wait() {
+                    None => Progress::Writing(child, parts),
+                    Some(result) => Progress::Naming(std::thread::spawn(move || {
+                        // Waits until the system has taken its memory back.
+                        drop(child);
+                        match (result, parts.first()) {
+                            (Err(error), Some(first)) => Err(first.unfinished.error(error)),
+                            _ => name(parts),
+                        }
+                    })),
+                };
+                None
+            }
+            Progress::Naming(thread) if !thread.is_finished() => {
+                *self = Progress::Naming(thread);
+                None
+            }
+            Progress::Naming(thread) => Some(thread.join().unwrap_or(Ok(0))),
+            Progress::Ended => Some(Ok(0)),
+        }
+    }
+}
+
+/// Begins a snapshot of all shards of a crawl: see `Frontier.save`.
+#[pyfunction]
+pub(crate) fn save_shards(
+    py: Python<'_>,
+    shards: Vec<Bound<'_, Frontier>>,
+    position: Position,
+    views: &[u8],
+) -> PyResult<Saving> {
+    begin(py, shards.iter().map(|shard| Arc::clone(shard.get().core())).collect(), position, views)
+}
+
+/// The same of any frontiers.
+pub(crate) fn begin(
+    py: Python<'_>,
+    shards: Vec<Arc<Core>>,
+    position: Position,
+    views: &[u8],
+) -> PyResult<Saving> {
+    match py.detach(|| fork(shards, position, views)) {
+        Ok(progress) => Ok(Saving(Mutex::new(progress))),
+        // As one that could not be written.
+        Err(LogError::Full { .. }) => Ok(Saving(Mutex::new(Progress::Ended))),
+        Err(error) => Err(errors::log(&error)),
+    }
+}
+
+/// Has a child write the state of all shards as it is now; where none can be forked it is written at once.
+fn fork(shards: Vec<Arc<Core>>, position: Position, views: &[u8]) -> Result<Progress, LogError> {
+    let opened = shards.iter().map(|core| core.snapshots()?.snapshots.begin(position));
+    let opened = opened.collect::<Result<Vec<_>, _>>()?;
+    let mut frontiers: Vec<_> = shards.iter().map(|core| lock(&core.state)).collect();
+    let mut files = Vec::new();
+    for (frontier, unfinished) in frontiers.iter_mut().zip(&opened) {
+        files.push(frontier.prepare_save().map_err(|error| unfinished.error(error))?);
+    }
+    let mut write = || {
+        for ((frontier, unfinished), files) in frontiers.iter_mut().zip(&opened).zip(&files) {
+            unfinished.write(|into| {
+                frontier.write(files, into)?;
+                into.write_all(views)
+            })?;
+        }
+        io::Result::Ok(())
+    };
+    let child = match Child::start(&mut write) {
+        Ok(child) => Some(child),
+        Err(_) => {
+            write().map_err(|error| LogError::of(Path::new("snapshots"), error))?;
+            None
+        }
+    };
+    drop(frontiers);
+    let parts = shards.into_iter().zip(opened).zip(files);
+    let parts = parts.map(|((core, unfinished), files)| Part { core, unfinished, files }).collect();
+    Ok(match child {
+        Some(child) => Progress::Writing(child, parts),
+        None => Progress::Naming(std::thread::spawn(|| name(parts))),
+    })
+}
+
+/// Gives the files of all shards their names, then removes all snapshots but the newest that all shards have.
+fn name(parts: Vec<Part>) -> Result<u64, LogError> {
+    let (mut size, mut cores) = (0, Vec::new());
+    for Part { core, unfinished, files } in parts {
+        size += core.snapshots()?.complete(unfinished, files)?;
+        cores.push(core);
+    }
+    let mut common: Option<Vec<Position>> = None;
+    for core in &cores {
+        let mut positions = core.snapshots()?.positions()?;
+        positions.retain(|position| common.as_ref().is_none_or(|common| common.contains(position)));
+        common = Some(positions);
+    }
+    let common = common.unwrap_or_default();
+    let kept = &common[common.len().saturating_sub(KEPT)..];
+    for core in &cores {
+        core.snapshots()?.keep(core, kept)?;
+    }
+    Ok(size)
 }
 
 /// The files that the snapshot of a position names.
 fn files(snapshots: &lycosa_store::Snapshots, position: Position) -> Result<SnapshotFiles, LogError> {
     let mut snapshot = snapshots.read(position)?;
     SnapshotFiles::read(&mut snapshot).map_err(|_| snapshot.not_understood())
-}
-
-/// Counts what passes through.
-struct Counted<'a> {
-    into: &'a mut dyn io::Write,
-    bytes: u64,
-}
-
-impl io::Write for Counted<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.into.write(bytes)?;
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.into.flush()
-    }
 }

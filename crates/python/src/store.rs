@@ -170,21 +170,25 @@ impl Log {
         py.detach(|| self.replay(position, summary)).map_err(|error| errors::log(&error))
     }
 
-    /// Brings everything to the disk; gives the position after the last frame, and what the log counts up to there.
+    /// The position after the last frame, and what the log counts up to there, for a snapshot. It is durable soon: `is_durable`.
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<(Position, Bound<'py, PyBytes>)> {
         let made = py.detach(|| {
             let (log, summary) = &*lock(&self.inner);
-            log.sync()?;
-            self.failed.as_ref().map_or(Ok(()), |failed| lock(failed).sync())?;
+            let listed = self.failed.as_ref().map(|failed| {
+                let mut failed = lock(failed);
+                Ok((failed.begin(log.end())?, failed.directory().to_owned()))
+            });
+            let (file, directory) = listed.transpose()?.unwrap_or_default();
+            log.sync_beside(file, &directory);
             Ok((log.end(), serde_json::to_vec(summary).unwrap_or_default()))
         });
         let (end, views) = made.map_err(|error: LogError| errors::log(&error))?;
         Ok((end, PyBytes::new(py, &views)))
     }
 
-    /// A snapshot of the position of a checkpoint is whole: nothing before it is read again.
-    fn checkpointed(&self, position: Position) {
-        self.failed.iter().for_each(|failed| lock(failed).begin(position));
+    /// Whether everything before the position of a checkpoint is on the disk, with what is listed beside the log.
+    fn is_durable(&self, py: Python<'_>, position: Position) -> bool {
+        py.detach(|| lock(&self.inner).0.is_durable(position))
     }
 
     /// Follows the log for a sink: the last outcomes of URLs, from a position on, as far as they are on the disk and nobody takes

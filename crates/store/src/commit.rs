@@ -17,6 +17,7 @@ use crate::Position;
 use crate::disk::Disk;
 use crate::error::LogError;
 use crate::reader::{Bodies, Reader};
+use crate::segment;
 
 /// Delay before a failed commit is retried.
 const RETRY: Duration = Duration::from_secs(1);
@@ -89,6 +90,9 @@ struct State {
     since: Option<Instant>,
     /// Whether the writer waits for a commit.
     urgent: bool,
+    /// Other files that are to be durable, and their directories; and whether some are being synced.
+    beside: Vec<(File, PathBuf)>,
+    syncs_beside: bool,
     /// Error of the last commit, if it failed.
     failure: Option<Failure>,
     /// Number of failed commits.
@@ -112,6 +116,8 @@ impl Commits {
             written: end,
             since: None,
             urgent: false,
+            beside: Vec::new(),
+            syncs_beside: false,
             failure: None,
             failures: 0,
             lost: false,
@@ -154,6 +160,20 @@ impl Commits {
         self.shared.committed.store(end, Ordering::Release);
     }
 
+    /// Has everything written so far committed at once, and a file with its directory before it, without waiting for that.
+    pub(crate) fn request(&self, beside: Option<(File, PathBuf)>) {
+        let mut state = self.shared.lock();
+        state.urgent = true;
+        state.beside.extend(beside);
+        self.shared.changed.notify_all();
+    }
+
+    /// Whether everything before a position is durable, and all files beside.
+    pub(crate) fn is_durable(&self, position: Position) -> bool {
+        let state = self.shared.lock();
+        state.beside.is_empty() && !state.syncs_beside && self.shared.committed.load(Ordering::Acquire) >= position
+    }
+
     /// Commits everything written so far, and waits for it.
     pub(crate) fn commit(&self) -> Result<(), LogError> {
         let mut state = self.shared.lock();
@@ -189,6 +209,9 @@ impl Shared {
             state = self.wait_until_due(state);
             let committed = self.committed.load(Ordering::Acquire);
             let (written, failed, ending) = (state.written, state.failure.is_some(), state.ending);
+            if !state.beside.is_empty() && !state.lost {
+                state = self.sync_beside(state);
+            }
             if written > committed && !state.lost {
                 let (file, start) = state.segment.clone();
                 (state.since, state.urgent) = (None, false);
@@ -204,11 +227,26 @@ impl Shared {
         }
     }
 
+    /// Syncs the files beside. After an error they are tried again with the next commit.
+    fn sync_beside<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let files = std::mem::take(&mut state.beside);
+        (state.syncs_beside, state.urgent) = (true, false);
+        drop(state);
+        let sync = |(file, directory): &(File, PathBuf)| {
+            self.disk.sync(file).and_then(|()| segment::sync_directory(directory)).is_ok()
+        };
+        let failed: Vec<_> = files.into_iter().filter(|beside| !sync(beside)).collect();
+        let mut state = self.lock();
+        state.beside.extend(failed);
+        state.syncs_beside = false;
+        state
+    }
+
     /// Waits until a commit is due or the log is closed.
     fn wait_until_due<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         loop {
             let waiting = state.written - self.committed.load(Ordering::Acquire);
-            if state.ending || state.urgent && waiting > 0 && !state.lost {
+            if state.ending || state.urgent && (waiting > 0 || !state.beside.is_empty()) && !state.lost {
                 return state;
             }
             let pause = match (state.since, state.failure) {

@@ -50,6 +50,11 @@ impl Failed {
         Failed { directory, since: 0, file: None, buffer: Vec::new() }
     }
 
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Returns to the state at a snapshot's position; the caller then replays the log into [`Failed::add_again`].
     pub fn restore(&mut self, position: Position) -> Result<(), LogError> {
         (self.file, self.since) = (None, position);
@@ -108,17 +113,20 @@ impl Failed {
         }
     }
 
-    /// Makes the list durable, as a snapshot requires.
-    pub fn sync(&mut self) -> Result<(), LogError> {
+    /// Begins a new file at the position of a snapshot that is to be made. Returns the file before it, which is to be synced before the
+    /// snapshot is complete ([`Log::sync_beside`](crate::Log::sync_beside)).
+    pub fn begin(&mut self, position: Position) -> Result<Option<File>, LogError> {
+        self.write()?;
+        self.since = position;
+        Ok(self.file.take().map(|(file, _)| file))
+    }
+
+    /// Makes the current file durable.
+    fn sync(&mut self) -> Result<(), LogError> {
         self.write()?;
         let Some((file, _)) = &self.file else { return Ok(()) };
         let synced = file.sync_data().and_then(|()| sync_directory(&self.directory));
         synced.map_err(|error| self.error(error))
-    }
-
-    /// Starts a new file after the snapshot at a position is complete.
-    pub fn begin(&mut self, position: Position) {
-        (self.file, self.since) = (None, position);
     }
 
     /// The URLs whose newest frame is a failure of one of these kinds.

@@ -11,6 +11,7 @@ mod export;
 mod failed;
 #[cfg(test)]
 mod failed_tests;
+mod fork;
 mod layout;
 mod lock;
 mod log;
@@ -30,12 +31,13 @@ mod summary;
 pub use error::LogError;
 pub use export::{ExportError, Exported, export, import};
 pub use failed::{Failed, Found, ended, reopened};
+pub use fork::Child;
 pub use layout::SEGMENT_HEADER_BYTES;
 pub use log::{Log, LogSettings};
 pub use reader::{Bodies, Logged, Reader};
 pub use repair::Torn;
 pub use segment::first_position;
-pub use snapshot::{SnapshotReader, Snapshots};
+pub use snapshot::{SnapshotReader, Snapshots, Unfinished};
 pub use story::{Judge, Leased, Story, story};
 pub use summary::{Reached, Summary};
 

@@ -158,6 +158,17 @@ impl Log {
         self.commits.commit()
     }
 
+    /// Has everything appended so far committed soon, and a file with its directory before it, without waiting for that:
+    /// [`Log::is_durable`].
+    pub fn sync_beside(&self, file: Option<File>, directory: &Path) {
+        self.commits.request(file.map(|file| (file, directory.to_owned())));
+    }
+
+    /// Whether everything before a position is durable, and all files beside.
+    pub fn is_durable(&self, position: Position) -> bool {
+        self.commits.is_durable(position)
+    }
+
     /// Position of the next frame.
     pub fn end(&self) -> Position {
         self.end

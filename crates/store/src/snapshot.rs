@@ -4,8 +4,11 @@
 //! magic "LYCOSASN" · version u32 · zero u32 · position u64 · content … · CRC-32 of all before u32      little-endian
 //! ```
 //!
-//! Guarantees: a snapshot gets its name only when it is complete and durable; the newest two are kept;
-//! [`SnapshotReader::finish`] reports damage, so that the caller can use the older one.
+//! [`Snapshots::begin`] makes a file, [`Unfinished::write`] fills it, in this process or in a forked one, and [`Unfinished::complete`]
+//! gives it its name.
+//!
+//! Guarantees: a snapshot gets its name only when it is complete and durable; [`SnapshotReader::finish`] reports damage, so that
+//! the caller can use an older one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -13,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Position;
 use crate::error::LogError;
+use crate::fork::check_parent;
 use crate::segment::sync_directory;
 
 /// Bytes before and after the content.
@@ -21,9 +25,6 @@ const TRAILER_BYTES: u64 = 4;
 
 /// Version of this layout; the content has versions of its own.
 const VERSION: u32 = 1;
-
-/// Number of snapshots that are kept, since the newest may be damaged.
-const KEPT: usize = 2;
 
 /// Buffer size of reads and writes.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -61,36 +62,13 @@ impl Snapshots {
         self.listed().map_err(|error| LogError::of(&self.directory, error))
     }
 
-    /// Writes the snapshot of a position, then removes all but the newest two.
-    /// After an error the new snapshot does not exist, and the others are unchanged.
-    pub fn write(
-        &self,
-        position: Position,
-        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), LogError> {
+    /// Makes the file of a snapshot, which has no name of a snapshot yet.
+    pub fn begin(&self, position: Position) -> Result<Unfinished, LogError> {
         let path = self.path(position);
         let unfinished = path.with_extension("unfinished");
-        let make = || -> io::Result<()> {
-            let file = OpenOptions::new().write(true).create(true).truncate(true).open(&unfinished)?;
-            let mut writer = Checked::new(BufWriter::with_capacity(BUFFER_BYTES, file));
-            writer.write_all(&header(position))?;
-            content(&mut writer)?;
-            let (mut buffered, crc) = writer.finish();
-            buffered.write_all(&crc.to_le_bytes())?;
-            let file = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.sync_all()?;
-            fs::rename(&unfinished, &path)?;
-            sync_directory(&self.directory)?;
-            let positions = self.listed()?;
-            for old in &positions[..positions.len().saturating_sub(KEPT)] {
-                fs::remove_file(self.path(*old))?;
-            }
-            Ok(())
-        };
-        make().map_err(|error| {
-            drop(fs::remove_file(&unfinished));
-            LogError::of(&path, error)
-        })
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&unfinished);
+        let file = file.map_err(|error| LogError::of(&path, error))?;
+        Ok(Unfinished { file, position, path, unfinished, process: std::process::id() })
     }
 
     /// Snapshots at or before a position, newest first. Damaged ones and those of other versions are returned as
@@ -134,6 +112,76 @@ impl Snapshots {
     /// Path of a position's snapshot.
     fn path(&self, position: Position) -> PathBuf {
         self.directory.join(name(position))
+    }
+}
+
+/// The file of a snapshot that is being written. It is removed when this is dropped before [`Unfinished::complete`].
+#[derive(Debug)]
+pub struct Unfinished {
+    file: File,
+    position: Position,
+    path: PathBuf,
+    unfinished: PathBuf,
+    /// The process that will complete it.
+    process: u32,
+}
+
+impl Unfinished {
+    /// Writes it, and makes it durable; once.
+    pub fn write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut writer =
+            Checked::new(BufWriter::with_capacity(BUFFER_BYTES, Wanted { file: &self.file, by: self.process }));
+        writer.write_all(&header(self.position))?;
+        content(&mut writer)?;
+        let (mut buffered, crc) = writer.finish();
+        buffered.write_all(&crc.to_le_bytes())?;
+        buffered.flush()?;
+        self.file.sync_all()
+    }
+
+    /// Its position of the log.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// The error of its file.
+    pub fn error(&self, error: io::Error) -> LogError {
+        LogError::of(&self.path, error)
+    }
+
+    /// Gives it its name, after it was written; returns its size in bytes.
+    pub fn complete(self) -> Result<u64, LogError> {
+        let name = || {
+            fs::rename(&self.unfinished, &self.path)?;
+            sync_directory(self.path.parent().unwrap_or(Path::new(".")))?;
+            Ok(self.file.metadata()?.len())
+        };
+        name().map_err(|error| self.error(error))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // It is not there any more when it was completed.
+        drop(fs::remove_file(&self.unfinished));
+    }
+}
+
+/// A file that is written while the process that will complete it lives.
+#[derive(Debug)]
+struct Wanted<'a> {
+    file: &'a File,
+    by: u32,
+}
+
+impl Write for Wanted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        check_parent(self.by)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
@@ -268,6 +316,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Child;
+
+    /// Writes a snapshot of a position.
+    fn write(
+        snapshots: &Snapshots,
+        position: Position,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<u64, LogError> {
+        let unfinished = snapshots.begin(position)?;
+        unfinished.write(content).map_err(|error| unfinished.error(error))?;
+        unfinished.complete()
+    }
 
     /// Position and content of the newest intact snapshot.
     fn newest(snapshots: &Snapshots) -> Option<(Position, Vec<u8>)> {
@@ -281,26 +341,40 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_two_are_kept_and_come_back() {
+    fn snapshots_come_back_the_newest_first() {
         let directory = tempfile::tempdir().unwrap();
         let snapshots = Snapshots::open(directory.path(), 0).unwrap();
         assert_eq!(newest(&snapshots), None);
         for position in [10, 20, 30] {
-            snapshots.write(position, |into| write!(into, "state at {position}")).unwrap();
+            write(&snapshots, position, |into| write!(into, "state at {position}")).unwrap();
         }
-        assert_eq!(snapshots.positions().unwrap(), [20, 30]);
+        assert_eq!(snapshots.positions().unwrap(), [10, 20, 30]);
         assert_eq!(newest(&snapshots), Some((30, b"state at 30".to_vec())));
         let older: Vec<Position> =
             snapshots.newest(29).unwrap().map(|reader| reader.unwrap().position()).collect();
-        assert_eq!(older, [20], "snapshots after the given position are not offered");
+        assert_eq!(older, [20, 10], "snapshots after the given position are not offered");
+    }
+
+    #[test]
+    fn a_child_writes_it_and_it_has_no_name_before_it_is_completed() {
+        let directory = tempfile::tempdir().unwrap();
+        let snapshots = Snapshots::open(directory.path(), 0).unwrap();
+        let unfinished = snapshots.begin(10).unwrap();
+        let mut child = Child::start(|| unfinished.write(|into| into.write_all(b"of a child"))).unwrap();
+        while child.try_wait().map(Result::unwrap).is_none() {}
+        assert_eq!(newest(&snapshots), None);
+        assert!(unfinished.complete().unwrap() > 10);
+        assert_eq!(newest(&snapshots), Some((10, b"of a child".to_vec())));
+        drop(snapshots.begin(20).unwrap());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no unfinished file is left");
     }
 
     #[test]
     fn the_older_one_serves_wherever_the_newer_one_is_damaged_or_cut() {
         let directory = tempfile::tempdir().unwrap();
         let snapshots = Snapshots::open(directory.path(), 0).unwrap();
-        snapshots.write(10, |into| into.write_all(b"old")).unwrap();
-        snapshots.write(20, |into| into.write_all(b"new")).unwrap();
+        write(&snapshots, 10, |into| into.write_all(b"old")).unwrap();
+        write(&snapshots, 20, |into| into.write_all(b"new")).unwrap();
         let path = directory.path().join(name(20));
         let whole = fs::read(&path).unwrap();
         for at in 0..whole.len() {
@@ -325,8 +399,8 @@ mod tests {
     fn one_that_could_not_be_written_leaves_the_others() {
         let directory = tempfile::tempdir().unwrap();
         let snapshots = Snapshots::open(directory.path(), 0).unwrap();
-        snapshots.write(10, |into| into.write_all(b"old")).unwrap();
-        let full = snapshots.write(20, |into| {
+        write(&snapshots, 10, |into| into.write_all(b"old")).unwrap();
+        let full = write(&snapshots, 20, |into| {
             into.write_all(&vec![7; 3 << 20])?;
             Err(io::ErrorKind::StorageFull.into())
         });
@@ -339,8 +413,8 @@ mod tests {
     fn opening_removes_what_was_left_unfinished_and_what_the_log_has_lost() {
         let directory = tempfile::tempdir().unwrap();
         let snapshots = Snapshots::open(directory.path(), 0).unwrap();
-        snapshots.write(10, |into| into.write_all(b"a")).unwrap();
-        snapshots.write(20, |into| into.write_all(b"b")).unwrap();
+        write(&snapshots, 10, |into| into.write_all(b"a")).unwrap();
+        write(&snapshots, 20, |into| into.write_all(b"b")).unwrap();
         fs::write(directory.path().join("00000000000000000030.unfinished"), "half").unwrap();
         fs::write(directory.path().join("notes.txt"), "the user's own").unwrap();
         let snapshots = Snapshots::open(directory.path(), 15).unwrap();
@@ -356,7 +430,7 @@ mod tests {
         fn any_content_comes_back(content in proptest::collection::vec(any::<u8>(), 0..3000), part in 1..700_usize) {
             let directory = tempfile::tempdir().unwrap();
             let snapshots = Snapshots::open(directory.path(), 0).unwrap();
-            snapshots.write(5, |into| content.chunks(part).try_for_each(|chunk| into.write_all(chunk))).unwrap();
+            write(&snapshots, 5, |into| content.chunks(part).try_for_each(|chunk| into.write_all(chunk))).unwrap();
             prop_assert_eq!(newest(&snapshots), Some((5, content)));
         }
 

@@ -26,6 +26,7 @@ class Gate:
         """No lane is inside."""
         self._changed = threading.Condition()
         self._inside, self._closed, self._passed = 0, 0, 0
+        self.is_broken = False  # whether an error ended a section: the log has what a frontier lacks
 
     def enter(self) -> None:
         """Begin a section; waits while the gate is closed."""
@@ -41,15 +42,15 @@ class Gate:
             self._changed.notify_all()
 
     @contextmanager
-    def closed(self) -> Iterator[None]:
-        """Wait until no lane is inside, and let none in meanwhile."""
+    def closed(self) -> Iterator[bool]:
+        """Wait until no lane is inside, and let none in meanwhile; gives whether the frontiers have all of the log."""
         with self._changed:
             self._closed += 1
         # An interrupt while it waits opens it again, too.
         try:
             with self._changed:
                 self._changed.wait_for(lambda: not self._inside)
-            yield
+            yield not self.is_broken
         finally:
             with self._changed:
                 self._closed -= 1
@@ -92,10 +93,12 @@ class Shard:
 
     def done(self, outcomes: Outcomes) -> None:
         """Confirm outcomes, and give their links to the shards that own them."""
-        self._own.done(outcomes)
-        for owner, links in self._own.take_outbox().items():
-            self._shards.by_name[owner].add_requests(links)
-        self._own.outbox_delivered()
+        try:
+            self._own.done(outcomes)
+            self._shards.deliver(self._own)
+        except BaseException:
+            self._gate.is_broken = True
+            raise
         self.leave()
 
     def leave(self) -> None:
@@ -114,6 +117,13 @@ class Shards:
         self._ring, self._by = ring, by
         self._all = list(shards.values())
         self.one = self._all[0] if ring is None else None
+        self._saving: _core.Saving | None = None
+
+    def deliver(self, shard: _core.Frontier) -> None:
+        """Give a shard's links to the shards that own them."""
+        for owner, links in shard.take_outbox().items():
+            self.by_name[owner].add_requests(links)
+        shard.outbox_delivered()
 
     def add(self, seeds: list[str]) -> int:
         """Accept seeds: their scope is everybody's, they wait with their owner."""
@@ -158,10 +168,13 @@ class Shards:
         positions = [set(shard.snapshots()) for shard in self._all]
         return sorted(set.intersection(*positions))
 
-    def save(self, position: int, views: bytes) -> int:
-        """Make a snapshot of all shards at one position. The gate is closed by the caller."""
-        sizes = [shard.save(position, views) for shard in self._all]
-        return sum(sizes) if all(sizes) else 0
+    def save(self, position: int, views: bytes) -> None:
+        """Begin a snapshot of all shards at one position. The gate is closed by the caller."""
+        self._saving = _core.save_shards(self._all, position, views)
+
+    def saved(self) -> int | None:
+        """The size of the snapshot that was begun last, once it is complete."""
+        return 0 if self._saving is None else self._saving.saved()
 
     def load(self, position: int) -> bytes:
         """Become what the snapshots of a position hold."""
@@ -181,6 +194,8 @@ class Shards:
         """End the restoring, and remove snapshots that could not be loaded."""
         for shard in self._all:
             shard.restored(unreadable)
+        for shard in self._all:
+            self.deliver(shard)
 
     def settled_of(self, requests: Requests) -> Requests:
         """Those of some requests that are known and settled."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -11,9 +12,14 @@ from lycosa.errors import JobDamaged, JobVersionError, StorageError, StorageFull
 from lycosa.stages import Frontier, Log
 from lycosa.store.restart import is_whole
 
+logger = logging.getLogger("lycosa")
+
 #: A snapshot is due only when the log has grown by this many times the size of the last one: snapshots cost at most
 #: half as many writes as the log, however large the frontier is.
 GROWTH = 2
+
+#: Seconds between two looks at a snapshot that is waited for.
+LOOK = 0.005
 
 
 class Snapshots:
@@ -27,16 +33,18 @@ class Snapshots:
         place: str,
         log_bytes: int,
         seconds: float,
-        quiet: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+        quiet: Callable[[], AbstractContextManager[bool]] = lambda: contextlib.nullcontext(True),
     ) -> None:
         """Read and write nothing yet.
 
         place: the job's directory, as in messages. log_bytes: minimum growth of the log between two snapshots.
-        seconds: minimum time between two. quiet: prevents changes to frontier and log by other threads meanwhile.
+        seconds: minimum time between two. quiet: prevents changes to frontier and log by other threads meanwhile, and
+        gives whether they agree.
         """
         self._frontier, self._log, self._place = frontier, log, place
         self._log_bytes, self._seconds, self._quiet = log_bytes, seconds, quiet
         self._last = self._size = 0
+        self._begun: int | None = None  # the position of a snapshot that is being written
         self._made = time.monotonic()
 
     def restore(self) -> int:
@@ -61,26 +69,47 @@ class Snapshots:
         frontier.restored([position for position, _ in unreadable])
         return count
 
-    def save_if_due(self) -> bool:
-        """Write a snapshot if the log has grown enough and enough time has passed.
+    def save_if_due(self) -> None:
+        """Begin a snapshot if the log has grown enough and enough time has passed; complete the one that was begun.
 
         All records of the log must be confirmed. A full disk is not an error: the earlier snapshots stay in use.
         """
+        if self._begun is not None:
+            self._complete(self._begun)
+            return
         grown = self._log.end() - self._last
-        if grown < max(self._log_bytes, GROWTH * self._size) or time.monotonic() - self._made < self._seconds:
-            return False
-        return self.save()
+        if grown >= max(self._log_bytes, GROWTH * self._size) and time.monotonic() - self._made >= self._seconds:
+            self._begin()
 
-    def save(self) -> bool:
-        """Write a snapshot of the current state; returns whether there was space for it."""
+    def wait(self) -> None:
+        """Wait for the snapshot that is being written, if there is one."""
+        while self._begun is not None:
+            self._complete(self._begun)
+            if self._begun is not None:
+                time.sleep(LOOK)
+
+    def _begin(self) -> None:
+        """Begin a snapshot of the current state."""
         self._made = time.monotonic()
-        with contextlib.suppress(StorageFull), self._quiet():
+        with contextlib.suppress(StorageFull), self._quiet() as agree:
+            if not agree:
+                return
             position, views = self._log.checkpoint()
-            if size := self._frontier.save(position, views):
-                self._log.checkpointed(position)
-                self._last, self._size = position, size
-                return True
-        return False
+            self._frontier.save(position, views)
+            self._begun = position
+
+    def _complete(self, position: int) -> None:
+        """Complete the snapshot of a position, if it is written and the log is durable up to there."""
+        try:
+            size = self._frontier.saved() if self._log.is_durable(position) else None
+        except StorageError as error:
+            # The log has everything, and reports by itself what is wrong with its disk.
+            logger.warning("no snapshot was made: %s; until there is one a restart takes longer", error)
+            size = 0
+        if size is not None:
+            self._begun = None
+        if size:
+            self._last, self._size = position, size
 
     def _load(self) -> tuple[int | None, bytes | None, list[tuple[int, StorageError]]]:
         """Load the newest readable snapshot; returns its position, the log's counts, and the unreadable snapshots."""

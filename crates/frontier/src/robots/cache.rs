@@ -3,6 +3,7 @@
 //! The state of each origin is in its host's [`Origins`].
 
 use std::io;
+use std::path::PathBuf;
 
 use lycosa_records::{Outcome, Purpose};
 use lycosa_url::{Failure, FailureKind, Micros};
@@ -161,9 +162,9 @@ impl RobotsCache {
         origins.unpack(from, (is_same_agent, self.ahead()), &mut self.store)
     }
 
-    /// Removes the files that have no rules any more, and those of an earlier process.
-    pub(crate) fn remove_files(&mut self) -> io::Result<()> {
-        self.store.remove_files()
+    /// The files that have no rules any more, and those of an earlier process: to be removed.
+    pub(crate) fn unused_files(&mut self) -> io::Result<Vec<PathBuf>> {
+        self.store.unused_files()
     }
 
     /// How long before their expiry rules are asked for again: an hour of a day.

@@ -93,9 +93,9 @@ impl RulesStore {
         }
     }
 
-    /// Removes the files that have no rules any more, and those of an earlier process.
-    pub(crate) fn remove_files(&mut self) -> io::Result<()> {
-        self.spill.remove_files(&BTreeSet::new())
+    /// The files that have no rules any more, and those of an earlier process: to be removed.
+    pub(crate) fn unused_files(&mut self) -> io::Result<Vec<PathBuf>> {
+        self.spill.unused_files(&BTreeSet::new())
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(store.shared.held.load(Relaxed), 0);
         let one = store.keep(rules(1, 1));
         assert_eq!(
-            (store.shared.held.load(Relaxed), store.spill.sync().unwrap().len()),
+            (store.shared.held.load(Relaxed), store.spill.used().len()),
             (one_bytes(&one), 0)
         );
     }

@@ -292,16 +292,13 @@ impl Disk {
         self.levels.iter().map(|level| level.run.number).collect()
     }
 
-    /// Removes files of runs that are neither in use, nor in `keep`, nor being written.
-    pub(super) fn remove_except(&self, keep: &BTreeSet<u64>) -> io::Result<()> {
+    /// Files of runs that are neither in use, nor in `keep`, nor being written. No later run gets such a name.
+    pub(super) fn unused(&self, keep: &BTreeSet<u64>) -> io::Result<Vec<PathBuf>> {
         let works = self.flush.iter().chain(self.merge.as_ref().map(|merge| &merge.work));
         let used: BTreeSet<u64> = self.numbers().into_iter().chain(works.map(|work| work.number)).collect();
-        for (number, path) in self.on_disk()? {
-            if !used.contains(&number) && !keep.contains(&number) {
-                fs::remove_file(path)?;
-            }
-        }
-        Ok(())
+        let is_unused = |number: &u64| !used.contains(number) && !keep.contains(number);
+        let files = self.on_disk()?.into_iter();
+        Ok(files.filter(|(number, _)| is_unused(number)).map(|(_, path)| path).collect())
     }
 
     /// The files of runs, whole and in part.

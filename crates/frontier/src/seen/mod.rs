@@ -9,7 +9,7 @@
 //! - Answers are exact: no false positives beyond those of the key itself.
 //! - At 100 million keys a key takes at most 15 bytes of memory.
 //! - What a saved set names stays whole: files are never changed, and removed only by
-//!   [`Seen::remove_files_except`].
+//!   [`Seen::unused_files`].
 //! - If the disk is full no key is lost: keys stay in memory, beyond the budget, until there is space.
 
 mod arena;
@@ -105,7 +105,7 @@ impl Default for Seen {
 const MAGIC: &[u8; 12] = b"lycosa-seen\x02";
 
 impl Seen {
-    /// An empty set. Run files that are in the directory stay until [`Seen::remove_files_except`].
+    /// An empty set. Run files that are in the directory stay until [`Seen::unused_files`].
     pub fn open(settings: SeenSettings) -> io::Result<Seen> {
         let secret = key::draw(settings.key)?;
         let width = settings.key.width();
@@ -332,8 +332,8 @@ impl Seen {
         self.disk.as_ref().map(Disk::numbers).unwrap_or_default()
     }
 
-    /// Removes run files that are neither in use nor in `keep`, which are those that kept snapshots name.
-    pub fn remove_files_except(&mut self, keep: &BTreeSet<u64>) -> io::Result<()> {
-        self.disk.as_ref().map_or(Ok(()), |disk| disk.remove_except(keep))
+    /// Run files that are neither in use nor in `keep`, which are those that kept snapshots name: to be removed.
+    pub fn unused_files(&self, keep: &BTreeSet<u64>) -> io::Result<Vec<PathBuf>> {
+        self.disk.as_ref().map_or(Ok(Vec::new()), |disk| disk.unused(keep))
     }
 }

@@ -277,7 +277,9 @@ impl Story {
         // What is not kept cannot be loaded again: its runs may be gone.
         self.saved.drain(..self.saved.len() - self.saved.len().min(2));
         let kept = self.saved.iter().flat_map(|(.., files)| files.iter().copied()).collect();
-        self.seen.remove_files_except(&kept).unwrap();
+        for path in self.seen.unused_files(&kept).unwrap() {
+            std::fs::remove_file(path).unwrap();
+        }
     }
 
     /// Ends without saving and begins again from a snapshot, the last or the one before it.
