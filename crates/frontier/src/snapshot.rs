@@ -109,9 +109,8 @@ impl<R: Resolve> Frontier<R> {
         self.dedup.save(into)
     }
 
-    /// Both in one.
-    #[cfg(test)]
-    pub(crate) fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
+    /// Prepares and writes a snapshot.
+    pub fn save(&mut self, into: &mut dyn Write) -> io::Result<SnapshotFiles> {
         let files = self.prepare_save()?;
         self.write(&files, into)?;
         Ok(files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from lycosa.errors import JobDamaged, JobVersionError, StorageError, StorageFull
@@ -55,6 +55,7 @@ class Snapshots:
         can be read and the log's beginning is gone.
         """
         frontier, log = self._frontier, self._log
+        self._begun = None
         position, views, unreadable = self._load()
         if position is None:
             first = log.first()
@@ -81,31 +82,34 @@ class Snapshots:
         if grown >= max(self._log_bytes, GROWTH * self._size) and time.monotonic() - self._made >= self._seconds:
             self._begin()
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a snapshot was begun and is not complete."""
+        return self._begun is not None
+
     def wait(self) -> None:
-        """Wait for the snapshot that is being written, if there is one."""
+        """Wait for the snapshot that is being written, if there is one; raises StorageError if the log cannot be synced."""
+        if self.is_writing:
+            self._log.sync()
         while self._begun is not None:
             self._complete(self._begun)
-            if self._begun is not None:
+            if self.is_writing:
                 time.sleep(LOOK)
 
     def _begin(self) -> None:
         """Begin a snapshot of the current state."""
         self._made = time.monotonic()
-        with contextlib.suppress(StorageFull), self._quiet() as agree:
-            if not agree:
-                return
-            position, views = self._log.checkpoint()
-            self._frontier.save(position, views)
-            self._begun = position
+        with _warned(), self._quiet() as agree:
+            if agree:
+                position, views = self._log.checkpoint()
+                self._frontier.save(position, views)
+                self._begun = position
 
     def _complete(self, position: int) -> None:
         """Complete the snapshot of a position, if it is written and the log is durable up to there."""
-        try:
+        size: int | None = 0
+        with _warned():
             size = self._frontier.saved() if self._log.is_durable(position) else None
-        except StorageError as error:
-            # The log has everything, and reports by itself what is wrong with its disk.
-            logger.warning("no snapshot was made: %s; until there is one a restart takes longer", error)
-            size = 0
         if size is not None:
             self._begun = None
         if size:
@@ -134,3 +138,14 @@ class Snapshots:
             go_on = "go on with the version of Lycosa that wrote it"
             return JobVersionError(f"{text}; {go_on}, or take what is left: {leave}; the rest is fetched again")
         return JobDamaged(f"{text}; {leave}")
+
+
+@contextlib.contextmanager
+def _warned() -> Iterator[None]:
+    """Warn of a snapshot that cannot be written: the crawl needs none, and its log reports what is wrong with the disk."""
+    try:
+        yield
+    except StorageFull:
+        pass  # the log waits for space, and says so
+    except StorageError as error:
+        logger.warning("no snapshot was written: %s; until there is one a restart takes longer", error)
