@@ -3,13 +3,13 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lycosa_mapped::Mapping;
 use lycosa_url::Clock;
 use nix::fcntl::{Flock, FlockArg, OFlag, posix_fallocate};
 
-use crate::table::{BYTES, Clocks};
+use crate::table::{BYTES, Clocks, origin_of};
 
 /// Bytes before the first bucket.
 pub(crate) const HEADER_BYTES: usize = 4_096;
@@ -48,23 +48,49 @@ impl From<io::Error> for OpenError {
     }
 }
 
+/// A file that is in use.
+#[derive(Debug)]
+pub(crate) struct Named {
+    path: PathBuf,
+    boot_id: Box<str>,
+    /// Device and inode.
+    identity: (u64, u64),
+}
+
 impl Clocks {
     /// The clocks in a file, which is made if it is missing. `boot_id`: of this start of the machine; a file of an earlier start is
     /// emptied.
     pub fn open(path: &Path, clock: &Clock, boot_id: &str) -> Result<Self, OpenError> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC).bits()).open(path)?;
-        let about = file.metadata()?;
-        if !about.is_file() || about.uid() != nix::unistd::geteuid().as_raw() || about.mode() & 0o022 != 0 {
-            return Err(OpenError::Foreign);
-        }
-        let locked =
-            Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| io::Error::from(errno))?;
-        prepare(&locked, boot_id)?;
-        let mapping = Mapping::of_file(&locked, BYTES)?;
-        Ok(Clocks::with(mapping, clock))
+        open(path, boot_id, origin_of(clock))
     }
+
+    /// The clocks that are now in the file, if it was removed, replaced or truncated while it was in use: crawls that begin from then on
+    /// use them. `None`: it is the file in use, or they are in memory. Requests in flight end on the clocks on which they began.
+    pub fn reopened(&self) -> Result<Option<Self>, OpenError> {
+        let Some(Named { path, boot_id, identity }) = &self.named else { return Ok(None) };
+        let is_there = std::fs::metadata(path).is_ok_and(|about| (about.dev(), about.ino()) == *identity);
+        if is_there && !self.mapping.is_lost() {
+            return Ok(None);
+        }
+        open(path, boot_id, self.origin).map(Some)
+    }
+}
+
+/// Opens a file; `origin`: the crawl's time minus the time since the machine's start.
+fn open(path: &Path, boot_id: &str, origin: i64) -> Result<Clocks, OpenError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC).bits()).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() || about.uid() != nix::unistd::geteuid().as_raw() || about.mode() & 0o022 != 0 {
+        return Err(OpenError::Foreign);
+    }
+    let locked = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| io::Error::from(errno))?;
+    prepare(&locked, boot_id)?;
+    let mapping = Mapping::of_file(&locked, BYTES)?;
+    let identity = (about.dev(), about.ino());
+    let named = Named { path: path.to_owned(), boot_id: boot_id.into(), identity };
+    Ok(Clocks::with(mapping, Some(named), origin))
 }
 
 /// Brings a file to its length and its header. The caller has its lock.
@@ -95,9 +121,30 @@ fn prepare(file: &File, boot_id: &str) -> Result<(), OpenError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Claim, ClockKey};
 
     fn open(path: &Path, boot_id: &str) -> Result<Clocks, OpenError> {
         Clocks::open(path, &Clock::shared(), boot_id)
+    }
+
+    #[test]
+    fn a_file_that_was_removed_or_truncated_while_it_was_in_use_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clocks");
+        let first = open(&path, "a").unwrap();
+        assert!(first.reopened().unwrap().is_none());
+        std::fs::remove_file(&path).unwrap();
+        let second = first.reopened().unwrap().unwrap();
+        assert!(second.reopened().unwrap().is_none(), "it uses the new file");
+        let other = open(&path, "a").unwrap();
+        let (key, now) = (ClockKey::of(&lycosa_url::digest_of("a.com")), second.now());
+        let claim = Claim { key, interval: 60_000_000, concurrency: 1, until: now + 60_000_000 };
+        second.start(&claim, now).unwrap();
+        assert!(other.start(&claim, now).is_err(), "both share it");
+        std::fs::write(&path, b"").unwrap();
+        drop(second.start(&claim, now));
+        assert!(second.reopened().unwrap().is_some());
+        assert!(Clocks::in_memory(&Clock::shared()).unwrap().reopened().unwrap().is_none());
     }
 
     #[test]

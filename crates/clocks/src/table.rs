@@ -2,13 +2,12 @@
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-
 use std::time::{Duration, Instant};
 
 use lycosa_mapped::Mapping;
 use lycosa_url::{Clock, Digest, Micros, boottime};
 
-use crate::file::HEADER_BYTES;
+use crate::file::{HEADER_BYTES, Named};
 
 /// Buckets of the table. With three entries each: 393,216 keys whose clocks run at one time.
 pub(crate) const BUCKETS: u64 = 1 << 17;
@@ -94,8 +93,15 @@ pub struct Busy {
 pub struct Clocks {
     pub(crate) mapping: Mapping,
     /// The crawl's time minus the time since the machine's start.
-    origin: i64,
+    pub(crate) origin: i64,
     process: u32,
+    /// The file; `None`: in memory.
+    pub(crate) named: Option<Named>,
+}
+
+/// The crawl's time minus the time since the machine's start.
+pub(crate) fn origin_of(clock: &Clock) -> i64 {
+    i64::try_from(clock.now()).unwrap_or(i64::MAX).saturating_sub(boottime())
 }
 
 /// One entry, read and written under its bucket's lock.
@@ -136,13 +142,12 @@ const LONGEST: u32 = 0xff_ffff;
 impl Clocks {
     /// The clocks of this process's shards alone.
     pub fn in_memory(clock: &Clock) -> std::io::Result<Self> {
-        Ok(Self::with(Mapping::anonymous(BYTES)?, clock))
+        Ok(Self::with(Mapping::anonymous(BYTES)?, None, origin_of(clock)))
     }
 
     /// Clocks in mapped memory.
-    pub(crate) fn with(mapping: Mapping, clock: &Clock) -> Self {
-        let now = i64::try_from(clock.now()).unwrap_or(i64::MAX);
-        Clocks { mapping, origin: now.saturating_sub(boottime()), process: std::process::id() }
+    pub(crate) fn with(mapping: Mapping, named: Option<Named>, origin: i64) -> Self {
+        Clocks { mapping, origin, process: std::process::id(), named }
     }
 
     /// The crawl's time.

@@ -26,6 +26,9 @@ impl<R: Resolve> Frontier<R> {
     pub fn take(&mut self, max: usize, now: Micros) -> io::Result<Vec<Request>> {
         self.names.pass(now);
         self.trouble.health.look(now);
+        if let Some(message) = self.sharing.look(now) {
+            self.trouble.health.report(message);
+        }
         self.receive_names(now);
         self.expire_leases(now);
         self.decide_suspensions(now);

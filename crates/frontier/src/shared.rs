@@ -16,6 +16,9 @@ use crate::queue::Queue;
 use crate::reports::Reports;
 use crate::schedule::AddressId;
 
+/// Time between two looks at whether the file of clocks is still the one in use.
+const LOOK: Micros = 5_000_000;
+
 /// What is shared with other frontiers.
 #[derive(Clone, Debug, Default)]
 pub struct Shared {
@@ -37,6 +40,9 @@ pub(crate) struct Sharing {
     claimed: Option<Tickets>,
     pub(crate) pages: PageCount,
     is_slower_reported: bool,
+    /// When the file of the clocks is looked at next, and whether it was reported that it cannot be used.
+    look_at: Micros,
+    is_trouble_reported: bool,
 }
 
 impl Sharing {
@@ -48,6 +54,29 @@ impl Sharing {
             claimed: None,
             pages: PageCount::new(settings.shared.pages.clone()),
             is_slower_reported: false,
+            look_at: 0,
+            is_trouble_reported: false,
+        }
+    }
+
+    /// Uses the clocks that are in their file now, if it was removed or replaced; returns a message about it. Cheap: it looks each
+    /// [`LOOK`].
+    pub(crate) fn look(&mut self, now: Micros) -> Option<String> {
+        if now < self.look_at {
+            return None;
+        }
+        self.look_at = now.saturating_add(LOOK);
+        match self.clocks.as_ref()?.reopened() {
+            Ok(None) => None,
+            Ok(Some(clocks)) => {
+                (self.clocks, self.is_trouble_reported) = (Some(Arc::new(clocks)), false);
+                Some("the file politeness.clock_file was removed or replaced while it was in use; the new one is used".into())
+            }
+            Err(error) if !std::mem::replace(&mut self.is_trouble_reported, true) => Some(format!(
+                "the file politeness.clock_file was removed or replaced while it was in use, and cannot be opened: {error}; \
+                 intervals are not shared with crawls that begin now"
+            )),
+            Err(_) => None,
         }
     }
 
