@@ -401,6 +401,8 @@ mod portal_tests;
 #[cfg(test)]
 mod reopen_tests;
 #[cfg(test)]
+mod reports_tests;
+#[cfg(test)]
 mod requests_tests;
 #[cfg(test)]
 mod tests;
