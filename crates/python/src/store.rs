@@ -1,6 +1,7 @@
 //! The log: writing it, reading it again, and following it.
 
 use std::borrow::Borrow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use lycosa_records::Entry;
 use lycosa_records::columns::{Columns as _, TextDecoder};
-use lycosa_store::{Bodies, LogError, LogSettings, Logged, Position, Reader, Summary, first_position};
+use lycosa_store::{
+    Bodies, LogError, LogSettings, Logged, Position, Reader, Summary, encode, first_position,
+};
 use lycosa_url::{FailureKind, Micros};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -136,18 +139,7 @@ impl Log {
     /// Records outcomes.
     fn append(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<()> {
         let appended = py.detach(|| {
-            outcomes.batch.with(|outcomes| {
-                let (log, summary) = &mut *lock(&self.inner);
-                if let Some(failed) = &self.failed {
-                    // First: what fails here has changed nothing, and what is too much here goes when the log is restored.
-                    lock(failed).add(outcomes.iter().map(AsRef::as_ref))?;
-                }
-                let end = log.append(outcomes.iter().map(|outcome| Entry::of(outcome)))?;
-                self.takings.appended(outcomes.iter(), end, self.clock.clock().now());
-                // Only now: a full disk makes the caller come again with the same outcomes.
-                outcomes.iter().for_each(|outcome| summary.add(outcome));
-                Ok(())
-            })
+            outcomes.batch.with(|outcomes| ENCODED.with_borrow_mut(|encoded| self.record(outcomes, encoded)))
         });
         appended.map_err(|error| errors::log(&error))
     }
@@ -299,10 +291,37 @@ impl Log {
 /// Bytes of records in memory while a log is read again.
 pub(crate) const REPLAY_BYTES: usize = 4 << 20;
 
+thread_local! {
+    /// Frames that a thread encodes before it locks the log; stored for its memory.
+    static ENCODED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Memory that [`ENCODED`] keeps.
+const ENCODED_KEPT: usize = 4 << 20;
+
 /// Records that are read at once.
 const REPLAY_ENTRIES: usize = 1_000;
 
 impl Log {
+    /// Records outcomes. They are encoded before the log is locked, since lanes share it.
+    fn record(&self, outcomes: &[Arc<lycosa_records::Outcome>], encoded: &mut Vec<u8>) -> Result<(), LogError> {
+        let mut entries = outcomes.iter().map(|outcome| Entry::of(outcome));
+        encoded.clear();
+        encode(&mut entries, encoded)?;
+        let (log, summary) = &mut *lock(&self.inner);
+        if let Some(failed) = &self.failed {
+            // First: what fails here has changed nothing, and what is too much here goes when the log is restored.
+            lock(failed).add(outcomes.iter().map(AsRef::as_ref))?;
+        }
+        let end = log.append_encoded(encoded, entries)?;
+        self.takings.appended(outcomes.iter(), end, self.clock.clock().now());
+        // Only now: a full disk makes the caller come again with the same outcomes.
+        outcomes.iter().for_each(|outcome| summary.add(outcome));
+        encoded.clear();
+        encoded.shrink_to(ENCODED_KEPT);
+        Ok(())
+    }
+
     /// Records accepted requests.
     fn accept(
         &self,

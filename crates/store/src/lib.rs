@@ -33,7 +33,7 @@ pub use export::{ExportError, Exported, export, import};
 pub use failed::{Failed, Found, ended, reopened};
 pub use fork::Child;
 pub use layout::SEGMENT_HEADER_BYTES;
-pub use log::{Log, LogSettings};
+pub use log::{Log, LogSettings, encode};
 pub use reader::{Bodies, Logged, Reader};
 pub use repair::Torn;
 pub use segment::first_position;

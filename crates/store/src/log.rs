@@ -42,6 +42,28 @@ impl Default for LogSettings {
     }
 }
 
+/// Bytes that [`encode`] makes, at most, beside the last entry: the rest is encoded piece by piece while it is written.
+const ENCODED_BYTES: usize = 8 << 20;
+
+/// Encodes entries for [`Log::append_encoded`], without the log: writers that share it encode side by side. Entries that would take too much
+/// memory are left in the iterator.
+pub fn encode<'a>(
+    entries: &mut impl Iterator<Item = Entry<'a>>,
+    into: &mut Vec<u8>,
+) -> Result<(), LogError> {
+    while into.len() < ENCODED_BYTES
+        && let Some(entry) = entries.next()
+    {
+        put(&entry, into)?;
+    }
+    Ok(())
+}
+
+/// Encodes an entry.
+fn put(entry: &Entry<'_>, into: &mut Vec<u8>) -> Result<(), LogError> {
+    if entry.write(into) { Ok(()) } else { Err(LogError::TooLarge(entry.url().as_str().to_owned())) }
+}
+
 /// The single writer of a log.
 #[derive(Debug)]
 pub struct Log {
@@ -132,19 +154,27 @@ impl Log {
     /// Appends entries and returns the position after the last. They become durable with the next commit.
     /// After an error none of them is in the log, and they can be appended again later.
     pub fn append<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<Position, LogError> {
+        self.append_encoded(&[], entries)
+    }
+
+    /// The same of entries that [`encode`] has encoded, and of those that it has left.
+    pub fn append_encoded<'a>(
+        &mut self,
+        encoded: &[u8],
+        rest: impl IntoIterator<Item = Entry<'a>>,
+    ) -> Result<Position, LogError> {
         self.commits.check()?;
         self.clean()?;
         if self.is_before || self.end - self.start >= self.segment_bytes {
             self.begin_segment()?;
         }
         let begin = self.end;
-        match self.append_batch(entries) {
+        match self.append_batch(encoded, rest) {
             Ok(()) => {
                 self.commits.written(self.end);
                 Ok(self.end)
             }
             Err(error) => {
-                self.buffer.clear();
                 (self.end, self.unclean) = (begin, true);
                 // If this fails too, the next append retries it.
                 drop(self.clean());
@@ -197,30 +227,40 @@ impl Log {
     }
 
     /// Writes a batch into the newest segment.
-    fn append_batch<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<(), LogError> {
+    fn append_batch<'a>(
+        &mut self,
+        encoded: &[u8],
+        rest: impl IntoIterator<Item = Entry<'a>>,
+    ) -> Result<(), LogError> {
         /// Buffer size that triggers a write, so that large batches need little memory.
         const WRITE_BYTES: usize = 1 << 20;
-        for entry in entries {
-            if !entry.write(&mut self.buffer) {
-                return Err(LogError::TooLarge(entry.url().as_str().to_owned()));
-            }
-            if self.buffer.len() >= WRITE_BYTES {
-                self.write()?;
+        self.write(encoded)?;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for entry in rest {
+            put(&entry, &mut buffer)?;
+            if buffer.len() >= WRITE_BYTES {
+                self.write(&buffer)?;
+                buffer.clear();
             }
         }
-        self.write()
+        self.write(&buffer)?;
+        buffer.clear();
+        // Frees the memory of an exceptionally large entry.
+        buffer.shrink_to(4 << 20);
+        self.buffer = buffer;
+        Ok(())
     }
 
-    /// Writes the buffer to the segment.
-    fn write(&mut self) -> Result<(), LogError> {
+    /// Writes frames to the segment.
+    fn write(&mut self, frames: &[u8]) -> Result<(), LogError> {
+        if frames.is_empty() {
+            return Ok(());
+        }
         let offset = self.end - self.start;
         self.disk
-            .write(&self.segment, &self.buffer, offset)
+            .write(&self.segment, frames, offset)
             .map_err(|error| LogError::of(&self.directory, error))?;
-        self.end += self.buffer.len() as u64;
-        self.buffer.clear();
-        // Frees the memory of an exceptionally large entry.
-        self.buffer.shrink_to(4 << 20);
+        self.end += frames.len() as u64;
         Ok(())
     }
 
