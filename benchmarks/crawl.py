@@ -61,6 +61,7 @@ class Task:
     root: str
     folder: Path
     cores: frozenset[int]
+    ca_file: Path | None = None
 
     def go(self, name: str, command: list[str], out: Path) -> Run:
         """Run one crawl."""
@@ -83,10 +84,10 @@ def _contestants(task: Task, options: Options, peers: list[Peer]) -> list[Contes
     few, many = (1, 3) if options.quick else (5, 5)
     scrapy = _scrapy_in_part if options.quick else _scrapy
     plan: list[tuple[str, Callable[[Task], Run], int]] = [
-        (LYCOSA, _lycosa, many),
+        (LYCOSA, lycosa_crawl, many),
         (LOOP, _loop, many),
         (SCRAPY, scrapy, few),
-        (LYCOSA + BODIES, functools.partial(_lycosa, bodies=True), few),
+        (LYCOSA + BODIES, functools.partial(lycosa_crawl, bodies=True), few),
         (LOOP + BODIES, functools.partial(_loop, bodies=True), few),
     ]
     absent = {peer.name for peer in peers if peer.missing} | ({LYCOSA} if options.peers_only else set())
@@ -97,11 +98,12 @@ def _contestants(task: Task, options: Options, peers: list[Peer]) -> list[Contes
     ]
 
 
-def _lycosa(task: Task, *, bodies: bool = False) -> Run:
+def lycosa_crawl(task: Task, *, bodies: bool = False) -> Run:
     """Crawl with Lycosa by a job file and the command line."""
     job, folder, out = task.folder / "job.toml", task.folder / "job", task.folder / "lycosa.jsonl"
     shutil.rmtree(folder, ignore_errors=True)
-    job.write_text(_JOB.format(concurrency=CONCURRENCY, fields=', "body"' if bodies else ""))
+    trust = "" if task.ca_file is None else f'ca_file = "{task.ca_file}"'
+    job.write_text(_JOB.format(concurrency=CONCURRENCY, fields=', "body"' if bodies else "", trust=trust))
     command = [sys.executable, "-m", "lycosa", "crawl", task.root, "--job", str(job), "--dir", str(folder)]
     run = task.go(LYCOSA, [*command, "-o", str(out), "--quiet"], out)
     static_site.check(task.site, out, LYCOSA, bodies=bodies)
@@ -210,6 +212,7 @@ address_concurrency = {concurrency}
 
 [fetch]
 slots = {concurrency}
+{trust}
 
 [store]
 fields = ["url", "status", "title", "link_count"{fields}]

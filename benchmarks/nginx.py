@@ -19,8 +19,11 @@ START = 10.0  # seconds until it must answer
 
 
 @contextlib.contextmanager
-def serving(site: Path, folder: Path, cores: frozenset[int]) -> Iterator[str]:
-    """Serve `site` while the block runs and yield the root URL; nginx has its files in `folder`."""
+def serving(site: Path, folder: Path, cores: frozenset[int], certificate: Path | None = None) -> Iterator[str]:
+    """Serve `site` while the block runs and yield the root URL; nginx has its files in `folder`.
+
+    certificate: a PEM file with key and certificate, to serve by HTTPS.
+    """
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if program is None:
         raise BenchmarkError("nginx is missing, which serves the site: apt-get install nginx-light")
@@ -29,7 +32,8 @@ def serving(site: Path, folder: Path, cores: frozenset[int]) -> Iterator[str]:
     configuration = folder / "nginx.conf"
     configuration.write_text(_CONFIGURATION.format(
         user="user root;" if os.getuid() == 0 else "",  # else the worker could not read a private folder
-        folder=folder, site=site, port=port,
+        folder=folder, site=site, port=port, tls="" if certificate is None else " ssl",
+        keys="" if certificate is None else f"ssl_certificate {certificate}; ssl_certificate_key {certificate};",
     ))  # fmt: skip
     log = folder / "nginx.log"
     with log.open("wb") as sink:
@@ -43,7 +47,7 @@ def serving(site: Path, folder: Path, cores: frozenset[int]) -> Iterator[str]:
         )
     try:
         _wait_until_it_answers(child, port, log)
-        yield f"http://127.0.0.1:{port}/"
+        yield f"{'http' if certificate is None else 'https'}://127.0.0.1:{port}/"
     finally:
         child.terminate()
         try:
@@ -108,7 +112,8 @@ http {{
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     server {{
-        listen 127.0.0.1:{port};
+        listen 127.0.0.1:{port}{tls};
+        {keys}
         root {site};
         index index.html;
     }}

@@ -46,9 +46,9 @@ class Site:
         return f"{count:,} pages, mean {self.size / count / 1024:.1f} KiB, mean {links:.1f} links"
 
 
-def build(folder: Path, count: int = 5_000, seed: int = 1) -> Site:
-    """Write `count` pages and robots.txt below `folder`; the same arguments give the same bytes."""
-    writer = _Writer(count, seed)
+def build(folder: Path, count: int = 5_000, seed: int = 1, size_of_page: int = 27_000) -> Site:
+    """Write `count` pages of about a size, in bytes, and robots.txt below `folder`; the same arguments give the same bytes."""
+    writer = _Writer(count, seed, size_of_page)
     pages: dict[str, Page] = {}
     size = 0
     for number, path in enumerate(writer.paths):
@@ -110,8 +110,9 @@ def _lines(output: Path, name: str) -> IO[bytes]:
 class _Writer:
     """Generates pages from a pool of words, sentences and paragraphs drawn once."""
 
-    def __init__(self, count: int, seed: int) -> None:
+    def __init__(self, count: int, seed: int, size: int) -> None:
         """Draw the vocabulary, the paragraphs and all paths and titles."""
+        self.size = size
         self.rng = random.Random(seed)
         self.words = [self._word() for _ in range(3_000)]
         self.sentences = [self._sentence() for _ in range(1_500)]
@@ -140,7 +141,7 @@ class _Writer:
             f"{self._pick().title()} {self._pick().title()}</span></p></header>",
         ]
         end = [self._cards(cards), self._aside(aside), _FOOT]
-        size = rng.randint(23_000, 31_000) - sum(map(len, parts)) - sum(map(len, end)) - sum(map(len, inline))
+        size = self.size + rng.randint(-4_000, 4_000) - sum(map(len, parts)) - sum(map(len, end)) - sum(map(len, inline))
         parts += [*self._body(inline, size), *end]
         text = "".join(parts)
         return text, Page(title, len(chosen) + 2 + len(navigation), len(text))
