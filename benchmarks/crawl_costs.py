@@ -44,7 +44,8 @@ def _certificate(folder: Path) -> Path:
     """A key and a certificate of 127.0.0.1, in one file."""
     path = folder / "key.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-addext", "basicConstraints=critical,CA:FALSE", "-days", "2"]
     made = subprocess.run([*command, "-keyout", "-"], capture_output=True, check=True, timeout=60)
     path.write_bytes(made.stdout)
     return path

@@ -186,7 +186,7 @@ class Running:
         except LycosaError as problem:
             problems.append(problem)
         try:
-            self._snapshots.wait()
+            self._snapshots.wait(lambda: self._control.aborting)
         except LycosaError as problem:
             problems.append(problem)
         self.stages.log.keep_distance(0)

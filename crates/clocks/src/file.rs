@@ -61,7 +61,7 @@ impl Clocks {
     /// The clocks in a file, which is made if it is missing. `boot_id`: of this start of the machine; a file of an earlier start is
     /// emptied.
     pub fn open(path: &Path, clock: &Clock, boot_id: &str) -> Result<Self, OpenError> {
-        open(path, boot_id, origin_of(clock))
+        open(path, boot_id, origin_of(clock), FlockArg::LockExclusive)
     }
 
     /// The clocks that are now in the file, if it was removed, replaced or truncated while it was in use: crawls that begin from then on
@@ -72,12 +72,16 @@ impl Clocks {
         if is_there && !self.mapping.is_lost() {
             return Ok(None);
         }
-        open(path, boot_id, self.origin).map(Some)
+        match open(path, boot_id, self.origin, FlockArg::LockExclusiveNonblock) {
+            // Somebody prepares it now; the next look finds it.
+            Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            opened => opened.map(Some),
+        }
     }
 }
 
 /// Opens a file; `origin`: the crawl's time minus the time since the machine's start.
-fn open(path: &Path, boot_id: &str, origin: i64) -> Result<Clocks, OpenError> {
+fn open(path: &Path, boot_id: &str, origin: i64, lock: FlockArg) -> Result<Clocks, OpenError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let file = options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC).bits()).open(path)?;
@@ -85,7 +89,7 @@ fn open(path: &Path, boot_id: &str, origin: i64) -> Result<Clocks, OpenError> {
     if !about.is_file() || about.uid() != nix::unistd::geteuid().as_raw() || about.mode() & 0o022 != 0 {
         return Err(OpenError::Foreign);
     }
-    let locked = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| io::Error::from(errno))?;
+    let locked = Flock::lock(file, lock).map_err(|(_, errno)| io::Error::from(errno))?;
     prepare(&locked, boot_id)?;
     let mapping = Mapping::of_file(&locked, BYTES)?;
     let identity = (about.dev(), about.ino());

@@ -6,6 +6,7 @@
 //! 2. An entry of a queue whose URL has a tombstone is never fetched as if nothing had become of it.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
@@ -167,6 +168,11 @@ impl Dedup {
     /// The numbers of the files that a snapshot names.
     pub(crate) fn files(&self) -> BTreeSet<u64> {
         self.seen.files().into_iter().collect()
+    }
+
+    /// The files of known URLs.
+    pub(crate) fn files_in_use(&self) -> impl Iterator<Item = &File> {
+        self.seen.files_in_use()
     }
 
     /// Writes the set of known URLs.

@@ -10,12 +10,12 @@ use std::net::IpAddr;
 
 use hashbrown::DefaultHashBuilder;
 use lycosa_records::{Outcome, Request};
-use lycosa_url::{FailureKind, Micros};
+use lycosa_url::{FailureKind, Micros, registered_domain};
 
 use crate::Settings;
 use crate::channel::{Channel, Path, Suspension};
 use crate::hosts::Hosts;
-use crate::politeness::domains::DomainId;
+use crate::politeness::domains::{DomainId, Domains};
 use crate::queue::Queue;
 use crate::reports::Reporter;
 use crate::schedule::QueueId;
@@ -232,10 +232,11 @@ impl Health {
     }
 
     /// Learns what other shards report; returns the suspensions that this ends. `believes_answers`: not while a captive portal is
-    /// suspected, which answers for all hosts.
-    pub(crate) fn hear(&mut self, believes_answers: bool) -> Vec<Suspension> {
+    /// suspected, which answers for all hosts. `domains`: this shard's; one domain is one witness, whose shards report it.
+    pub(crate) fn hear(&mut self, domains: &Domains, believes_answers: bool) -> Vec<Suspension> {
         for failing in self.reporter.news() {
-            let domain = foreign_domain(self.hasher.hash_one(&*failing.domain));
+            let foreign = || foreign_domain(self.hasher.hash_one(&*failing.domain));
+            let domain = domains.find(&failing.domain).unwrap_or_else(foreign);
             let (path, network) = match failing.channel {
                 Channel::Names => (&mut self.names, name_network(domain)),
                 Channel::Connections => (&mut self.connections, failing.network),

@@ -9,6 +9,7 @@
 //! 3. A host beyond `max_hosts`, or beyond `domain_hosts` of its registered domain, gets no queue.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::hash::BuildHasher;
 use std::io;
 use std::ops::{Index, IndexMut};
@@ -250,6 +251,11 @@ impl Hosts {
     pub(crate) fn flush(&mut self) -> io::Result<BTreeSet<u32>> {
         self.spill.flush()?;
         Ok(self.spill.used())
+    }
+
+    /// The files of waiting URLs.
+    pub(crate) fn spill_files(&self) -> impl Iterator<Item = &File> {
+        self.spill.files()
     }
 
     /// Makes the files in use durable.

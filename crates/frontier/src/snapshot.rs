@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
 
 use hashbrown::HashMap;
@@ -107,6 +108,12 @@ impl<R: Resolve> Frontier<R> {
         write_record(into, &mut record, |record| self.politeness.pack(record))?;
         write_record(into, &mut record, |record| self.pack_leases(record))?;
         self.dedup.save(into)
+    }
+
+    /// The descriptors of the files that [`Frontier::write`] uses: a forked process needs them.
+    pub fn descriptors(&self) -> Vec<RawFd> {
+        let files = self.hosts.spill_files().chain(self.robots.spill_files()).chain(self.dedup.files_in_use());
+        files.map(AsRawFd::as_raw_fd).collect()
     }
 
     /// Prepares and writes a snapshot.

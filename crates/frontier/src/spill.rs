@@ -130,6 +130,11 @@ impl Spill {
         Ok(())
     }
 
+    /// All files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
+        self.files.values().map(|entry| &entry.file)
+    }
+
     /// The numbers of the files in use.
     pub(crate) fn used(&self) -> BTreeSet<u32> {
         self.files.iter().filter(|(_, entry)| entry.live > 0).map(|(number, _)| *number).collect()

@@ -69,7 +69,7 @@ impl<R: Resolve> Frontier<R> {
     /// Decides whether the trouble is the crawl's own, and probes the resolvers.
     pub(crate) fn decide_suspensions(&mut self, now: Micros) {
         let believes_answers = !self.trouble.captive.is_suspicious() && !self.trouble.captive.is_captive();
-        for ended in self.trouble.health.hear(believes_answers) {
+        for ended in self.trouble.health.hear(&self.politeness.domains, believes_answers) {
             self.resume(&ended, now);
         }
         if self.trouble.health.names.wants_round(now) {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use lycosa_frontier::SnapshotFiles;
-use lycosa_store::{Child, LogError, Position, Unfinished};
+use lycosa_store::{Child, Killer, LogError, Position, Unfinished};
 use pyo3::prelude::*;
 
 use crate::errors::{self, lock};
@@ -68,10 +68,10 @@ impl Snapshots {
     /// Gives a written snapshot its name; returns its bytes.
     fn complete(&mut self, unfinished: Unfinished, files: SnapshotFiles) -> Result<u64, LogError> {
         let position = unfinished.position();
-        let size = unfinished.complete()?;
+        // First: what a snapshot names is removed unless it is known to name it.
         self.kept.retain(|(kept, _)| *kept != position);
         self.kept.push((position, files));
-        Ok(size)
+        unfinished.complete()
     }
 
     /// Keeps the snapshots of these positions only.
@@ -85,6 +85,9 @@ impl Snapshots {
     fn remove_unused(&mut self, core: &Core) -> Result<(), LogError> {
         let positions = self.snapshots.positions()?;
         self.kept.retain(|(position, _)| positions.contains(position));
+        if self.kept.len() < positions.len() {
+            return Ok(()); // nobody knows what one of them names
+        }
         let files: Vec<_> = self.kept.iter().map(|(_, files)| files.clone()).collect();
         let unused = lock(&core.state).unused_files(&files);
         let removed = unused.and_then(|paths| paths.iter().try_for_each(std::fs::remove_file));
@@ -96,10 +99,10 @@ impl Snapshots {
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Saving(Mutex<Progress>);
 
-/// How far it is.
+/// How far it is. What a thread does goes on while the crawl waits for disk space: after an error the files are gone.
 enum Progress {
-    /// The child writes.
-    Writing(Child, Vec<Part>),
+    /// The child writes; a thread waits for it.
+    Writing(JoinHandle<Result<Vec<Part>, LogError>>, Killer),
     /// A thread gives the files their names and removes what is not needed any more.
     Naming(JoinHandle<Result<u64, LogError>>),
     /// Its result was given.
@@ -127,30 +130,63 @@ impl Saving {
 }
 
 impl Progress {
+    /// Waits for a child on a thread.
+    fn writing(child: Child, killer: Killer, parts: Vec<Part>) -> Result<Self, LogError> {
+        let wait = move || match child.wait() {
+            Ok(()) => Ok(parts),
+            Err(error) => Err(of(&parts, error)),
+        };
+        Ok(Progress::Writing(spawn(wait)?, killer))
+    }
+
+    /// Names the files on a thread.
+    fn naming(parts: Vec<Part>) -> Result<Self, LogError> {
+        Ok(Progress::Naming(spawn(|| name(parts))?))
+    }
+
     /// Its bytes once it has its name.
     fn look(&mut self) -> Option<Result<u64, LogError>> {
         match std::mem::replace(self, Progress::Ended) {
-            Progress::Writing(mut child, parts) => {
-                *self = match child.try_wait() {
-                    None => Progress::Writing(child, parts),
-                    Some(result) => Progress::Naming(std::thread::spawn(move || {
-                        // Waits until the system has taken its memory back.
-                        drop(child);
-                        match (result, parts.first()) {
-                            (Err(error), Some(first)) => Err(first.unfinished.error(error)),
-                            _ => name(parts),
-                        }
-                    })),
-                };
+            Progress::Writing(thread, killer) if !thread.is_finished() => {
+                *self = Progress::Writing(thread, killer);
                 None
             }
+            Progress::Writing(thread, _) => match join(thread).and_then(Progress::naming) {
+                Ok(naming) => {
+                    *self = naming;
+                    None
+                }
+                Err(error) => Some(Err(error)),
+            },
             Progress::Naming(thread) if !thread.is_finished() => {
                 *self = Progress::Naming(thread);
                 None
             }
-            Progress::Naming(thread) => Some(thread.join().unwrap_or(Ok(0))),
+            Progress::Naming(thread) => Some(join(thread)),
             Progress::Ended => Some(Ok(0)),
         }
+    }
+}
+
+/// Begins a thread of a snapshot.
+fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
+) -> Result<JoinHandle<Result<T, LogError>>, LogError> {
+    let spawned = std::thread::Builder::new().name("lycosa-snapshot".into()).spawn(work);
+    spawned.map_err(|error| LogError::of(Path::new("snapshots"), error))
+}
+
+/// The result of such a thread.
+fn join<T>(thread: JoinHandle<Result<T, LogError>>) -> Result<T, LogError> {
+    let panicked = |_| Err(LogError::of(Path::new("snapshots"), io::Error::other("its thread panicked")));
+    thread.join().unwrap_or_else(panicked)
+}
+
+/// The error of the snapshot's first file.
+fn of(parts: &[Part], error: io::Error) -> LogError {
+    match parts.first() {
+        Some(part) => part.unfinished.error(error),
+        None => LogError::of(Path::new("snapshots"), error),
     }
 }
 
@@ -189,6 +225,8 @@ fn fork(shards: Vec<Arc<Core>>, position: Position, views: &[u8]) -> Result<Prog
     for (frontier, unfinished) in frontiers.iter_mut().zip(&opened) {
         files.push(frontier.prepare_save().map_err(|error| unfinished.error(error))?);
     }
+    let mut descriptors: Vec<_> = opened.iter().map(Unfinished::descriptor).collect();
+    frontiers.iter().for_each(|frontier| descriptors.extend(frontier.descriptors()));
     let mut write = || {
         for ((frontier, unfinished), files) in frontiers.iter_mut().zip(&opened).zip(&files) {
             unfinished.write(|into| {
@@ -198,7 +236,7 @@ fn fork(shards: Vec<Arc<Core>>, position: Position, views: &[u8]) -> Result<Prog
         }
         io::Result::Ok(())
     };
-    let child = match Child::start(&mut write) {
+    let child = match Child::start(&descriptors, &mut write) {
         Ok(child) => Some(child),
         Err(_) => {
             write().map_err(|error| LogError::of(Path::new("snapshots"), error))?;
@@ -208,10 +246,10 @@ fn fork(shards: Vec<Arc<Core>>, position: Position, views: &[u8]) -> Result<Prog
     drop(frontiers);
     let parts = shards.into_iter().zip(opened).zip(files);
     let parts = parts.map(|((core, unfinished), files)| Part { core, unfinished, files }).collect();
-    Ok(match child {
-        Some(child) => Progress::Writing(child, parts),
-        None => Progress::Naming(std::thread::spawn(|| name(parts))),
-    })
+    match child {
+        Some((child, killer)) => Progress::writing(child, killer, parts),
+        None => Progress::naming(parts),
+    }
 }
 
 /// Gives the files of all shards their names, then removes all snapshots but the newest that all shards have.
@@ -230,7 +268,8 @@ fn name(parts: Vec<Part>) -> Result<u64, LogError> {
     let common = common.unwrap_or_default();
     let kept = &common[common.len().saturating_sub(KEPT)..];
     for core in &cores {
-        core.snapshots()?.keep(core, kept)?;
+        // The snapshot is made; what cannot be removed now is removed after the next one.
+        drop(core.snapshots()?.keep(core, kept));
     }
     Ok(size)
 }

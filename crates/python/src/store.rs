@@ -168,7 +168,7 @@ impl Log {
             let (log, summary) = &*lock(&self.inner);
             let listed = self.failed.as_ref().map(|failed| {
                 let mut failed = lock(failed);
-                Ok((failed.begin(log.end())?, failed.directory().to_owned()))
+                Ok::<_, LogError>((failed.begin(log.end())?, failed.directory().to_owned()))
             });
             let (file, directory) = listed.transpose()?.unwrap_or_default();
             log.sync_beside(file, &directory);
@@ -179,8 +179,8 @@ impl Log {
     }
 
     /// Whether everything before the position of a checkpoint is on the disk, with what is listed beside the log.
-    fn is_durable(&self, py: Python<'_>, position: Position) -> bool {
-        py.detach(|| lock(&self.inner).0.is_durable(position))
+    fn is_durable(&self, py: Python<'_>, position: Position) -> PyResult<bool> {
+        py.detach(|| lock(&self.inner).0.is_durable(position)).map_err(|error| errors::log(&error))
     }
 
     /// Follows the log for a sink: the last outcomes of URLs, from a position on, as far as they are on the disk and nobody takes

@@ -79,6 +79,15 @@ impl Failure {
     }
 }
 
+/// A file that is not the log's and that is to be durable with it.
+#[derive(Debug)]
+struct Beside {
+    file: File,
+    directory: PathBuf,
+    /// Whether its pages may be marked clean although they are not on the disk.
+    has_failed: bool,
+}
+
 /// Work to commit: the writer adds to it, the commit thread takes from it.
 #[derive(Debug)]
 struct State {
@@ -90,9 +99,10 @@ struct State {
     since: Option<Instant>,
     /// Whether the writer waits for a commit.
     urgent: bool,
-    /// Other files that are to be durable, and their directories; and whether some are being synced.
-    beside: Vec<(File, PathBuf)>,
+    /// Other files that are to be durable; whether some are being synced; and the error of that since the last request.
+    beside: Vec<Beside>,
     syncs_beside: bool,
+    beside_failure: Option<Failure>,
     /// Error of the last commit, if it failed.
     failure: Option<Failure>,
     /// Number of failed commits.
@@ -118,6 +128,7 @@ impl Commits {
             urgent: false,
             beside: Vec::new(),
             syncs_beside: false,
+            beside_failure: None,
             failure: None,
             failures: 0,
             lost: false,
@@ -160,18 +171,24 @@ impl Commits {
         self.shared.committed.store(end, Ordering::Release);
     }
 
-    /// Has everything written so far committed at once, and a file with its directory before it, without waiting for that.
+    /// Has everything written so far committed at once, and a file with its directory before it, without waiting for that. Files whose
+    /// sync failed before are written again.
     pub(crate) fn request(&self, beside: Option<(File, PathBuf)>) {
         let mut state = self.shared.lock();
-        state.urgent = true;
-        state.beside.extend(beside);
+        (state.urgent, state.beside_failure) = (true, None);
+        state.beside.extend(beside.map(|(file, directory)| Beside { file, directory, has_failed: false }));
         self.shared.changed.notify_all();
     }
 
-    /// Whether everything before a position is durable, and all files beside.
-    pub(crate) fn is_durable(&self, position: Position) -> bool {
+    /// Whether everything before a position is durable, and all files beside; or the error of these.
+    pub(crate) fn is_durable(&self, position: Position) -> io::Result<bool> {
         let state = self.shared.lock();
-        state.beside.is_empty() && !state.syncs_beside && self.shared.committed.load(Ordering::Acquire) >= position
+        match state.beside_failure {
+            Some(failure) => Err(failure.error()),
+            None => Ok(state.beside.is_empty()
+                && !state.syncs_beside
+                && self.shared.committed.load(Ordering::Acquire) >= position),
+        }
     }
 
     /// Commits everything written so far, and waits for it.
@@ -209,7 +226,7 @@ impl Shared {
             state = self.wait_until_due(state);
             let committed = self.committed.load(Ordering::Acquire);
             let (written, failed, ending) = (state.written, state.failure.is_some(), state.ending);
-            if !state.beside.is_empty() && !state.lost {
+            if !state.beside.is_empty() && state.beside_failure.is_none() && !state.lost {
                 state = self.sync_beside(state);
             }
             if written > committed && !state.lost {
@@ -227,26 +244,41 @@ impl Shared {
         }
     }
 
-    /// Syncs the files beside. After an error they are tried again with the next commit.
+    /// Syncs the files beside. After an error they are tried again with the next request.
     fn sync_beside<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let files = std::mem::take(&mut state.beside);
+        let mut files = std::mem::take(&mut state.beside);
         (state.syncs_beside, state.urgent) = (true, false);
         drop(state);
-        let sync = |(file, directory): &(File, PathBuf)| {
-            self.disk.sync(file).and_then(|()| segment::sync_directory(directory)).is_ok()
-        };
-        let failed: Vec<_> = files.into_iter().filter(|beside| !sync(beside)).collect();
+        let mut failure = None;
+        files.retain_mut(|beside| match self.sync_one(beside) {
+            Ok(()) => false,
+            Err(error) => {
+                failure = Some(Failure::of(&error));
+                true
+            }
+        });
         let mut state = self.lock();
-        state.beside.extend(failed);
-        state.syncs_beside = false;
+        state.beside.extend(files);
+        (state.syncs_beside, state.beside_failure) = (false, failure.or(state.beside_failure));
         state
+    }
+
+    /// Makes a file beside durable.
+    fn sync_one(&self, beside: &mut Beside) -> io::Result<()> {
+        let Beside { file, directory, has_failed } = beside;
+        if std::mem::replace(has_failed, true) {
+            rewrite(file)?;
+        }
+        self.disk.sync(file)?;
+        segment::sync_directory(directory)
     }
 
     /// Waits until a commit is due or the log is closed.
     fn wait_until_due<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         loop {
             let waiting = state.written - self.committed.load(Ordering::Acquire);
-            if state.ending || state.urgent && (waiting > 0 || !state.beside.is_empty()) && !state.lost {
+            let wants_beside = !state.beside.is_empty() && state.beside_failure.is_none();
+            if state.ending || state.urgent && (waiting > 0 || wants_beside) && !state.lost {
                 return state;
             }
             let pause = match (state.since, state.failure) {
@@ -325,6 +357,20 @@ impl Shared {
     /// Locks the state. It is consistent between calls, so a poisoned lock is ignored.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes a file's bytes again, as the page cache has them.
+fn rewrite(file: &File) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    let mut offset = 0;
+    loop {
+        let read = file.read_at(&mut buffer, offset)?;
+        if read == 0 {
+            return Ok(());
+        }
+        file.write_all_at(&buffer[..read], offset)?;
+        offset += read as u64;
     }
 }
 

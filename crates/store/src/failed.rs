@@ -414,7 +414,7 @@ fn files(directory: &Path) -> io::Result<Vec<Position>> {
 
 /// Creates a file without frames.
 fn create(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
     file.write_all_at(&layout::segment_header(), 0)?;
     Ok(file)
 }

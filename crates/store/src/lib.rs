@@ -31,7 +31,7 @@ mod summary;
 pub use error::LogError;
 pub use export::{ExportError, Exported, export, import};
 pub use failed::{Failed, Found, ended, reopened};
-pub use fork::Child;
+pub use fork::{Child, Killer};
 pub use layout::SEGMENT_HEADER_BYTES;
 pub use log::{Log, LogSettings, encode};
 pub use reader::{Bodies, Logged, Reader};

@@ -194,9 +194,10 @@ impl Log {
         self.commits.request(file.map(|file| (file, directory.to_owned())));
     }
 
-    /// Whether everything before a position is durable, and all files beside.
-    pub fn is_durable(&self, position: Position) -> bool {
-        self.commits.is_durable(position)
+    /// Whether everything before a position is durable, and all files beside. Fails if one of these cannot be synced: it is tried again
+    /// with the next [`Log::sync_beside`].
+    pub fn is_durable(&self, position: Position) -> Result<bool, LogError> {
+        self.commits.is_durable(position).map_err(|error| LogError::of(&self.directory, error))
     }
 
     /// Position of the next frame.

@@ -12,6 +12,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
 use crate::Position;
@@ -144,6 +145,11 @@ impl Unfinished {
         self.position
     }
 
+    /// The descriptor of its file.
+    pub fn descriptor(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
     /// The error of its file.
     pub fn error(&self, error: io::Error) -> LogError {
         LogError::of(&self.path, error)
@@ -162,8 +168,10 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // It is not there any more when it was completed.
-        drop(fs::remove_file(&self.unfinished));
+        // It is not there any more when it was completed; a fork of this process leaves it alone.
+        if std::process::id() == self.process {
+            drop(fs::remove_file(&self.unfinished));
+        }
     }
 }
 
@@ -360,8 +368,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let snapshots = Snapshots::open(directory.path(), 0).unwrap();
         let unfinished = snapshots.begin(10).unwrap();
-        let mut child = Child::start(|| unfinished.write(|into| into.write_all(b"of a child"))).unwrap();
-        while child.try_wait().map(Result::unwrap).is_none() {}
+        let work = || unfinished.write(|into| into.write_all(b"of a child"));
+        let (child, _killer) = Child::start(&[unfinished.descriptor()], work).unwrap();
+        child.wait().unwrap();
         assert_eq!(newest(&snapshots), None);
         assert!(unfinished.complete().unwrap() > 10);
         assert_eq!(newest(&snapshots), Some((10, b"of a child".to_vec())));

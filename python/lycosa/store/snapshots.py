@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -20,6 +21,9 @@ GROWTH = 2
 
 #: Seconds between two looks at a snapshot that is waited for.
 LOOK = 0.005
+
+#: Seconds of waiting after which it is reported.
+TELL = 2.0
 
 
 class Snapshots:
@@ -87,12 +91,19 @@ class Snapshots:
         """Whether a snapshot was begun and is not complete."""
         return self._begun is not None
 
-    def wait(self) -> None:
-        """Wait for the snapshot that is being written, if there is one; raises StorageError if the log cannot be synced."""
+    def wait(self, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Wait for the snapshot that is being written, if there is one; it is left out as soon as ``is_over``.
+
+        Raises StorageError if the log cannot be synced.
+        """
         if self.is_writing:
             self._log.sync()
-        while self._begun is not None:
+        told_at = time.monotonic() + TELL
+        while self._begun is not None and not is_over():
             self._complete(self._begun)
+            if time.monotonic() >= told_at:
+                told_at = math.inf
+                logger.info("a snapshot is being written, so that the crawl resumes faster; Ctrl-C leaves it out")
             if self.is_writing:
                 time.sleep(LOOK)
 

@@ -72,10 +72,14 @@ impl Domains {
         })
     }
 
+    /// The domain of a host, if one of its hosts is known.
+    pub(crate) fn find(&self, host: &str) -> Option<DomainId> {
+        self.by_name.get(&self.hasher.hash_one(registered_domain(host))).copied()
+    }
+
     /// Hosts with a queue of a host's domain.
     pub(crate) fn hosts_of(&self, host: &str) -> u32 {
-        let id = self.by_name.get(&self.hasher.hash_one(registered_domain(host)));
-        id.map_or(0, |id| self.all[*id as usize].hosts)
+        self.find(host).map_or(0, |id| self.all[id as usize].hosts)
     }
 
     /// A host of a domain has a queue.

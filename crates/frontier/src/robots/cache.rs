@@ -2,6 +2,7 @@
 //!
 //! The state of each origin is in its host's [`Origins`].
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -160,6 +161,11 @@ impl RobotsCache {
         is_same_agent: bool,
     ) -> Option<()> {
         origins.unpack(from, (is_same_agent, self.ahead()), &mut self.store)
+    }
+
+    /// The files of rules.
+    pub(crate) fn spill_files(&self) -> impl Iterator<Item = &File> {
+        self.store.spill_files()
     }
 
     /// The files that have no rules any more, and those of an earlier process: to be removed.

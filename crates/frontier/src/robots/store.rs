@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -91,6 +92,11 @@ impl RulesStore {
             Storage::Memory(rules) => Ok(rules.pack().into()),
             Storage::Disk { block, .. } => Ok(self.spill.read(block)?.into()),
         }
+    }
+
+    /// The files of rules.
+    pub(crate) fn spill_files(&self) -> impl Iterator<Item = &File> {
+        self.spill.files()
     }
 
     /// The files that have no rules any more, and those of an earlier process: to be removed.

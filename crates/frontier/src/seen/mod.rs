@@ -26,6 +26,7 @@ mod tree;
 mod write;
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
@@ -325,6 +326,11 @@ impl Seen {
         from.finish()?;
         let disk = saved.open(settings.directory.clone(), settings.key.width())?;
         Ok(Seen::of(tree, secret, disk, settings))
+    }
+
+    /// The run files in use.
+    pub fn files_in_use(&self) -> impl Iterator<Item = &File> {
+        self.disk.iter().flat_map(|disk| disk.levels.iter().map(|level| level.run.file()))
     }
 
     /// The numbers of the run files in use.

@@ -110,6 +110,11 @@ impl Run {
         Ok(Run { number, keys, filter, path, file, width, index })
     }
 
+    /// Its file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Makes sure that the file outlives a power failure.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
