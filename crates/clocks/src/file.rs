@@ -146,7 +146,7 @@ mod tests {
         second.start(&claim, now).unwrap();
         assert!(other.start(&claim, now).is_err(), "both share it");
         std::fs::write(&path, b"").unwrap();
-        drop(second.start(&claim, now));
+        let _ = second.start(&claim, now);
         assert!(second.reopened().unwrap().is_some());
         assert!(Clocks::in_memory(&Clock::shared()).unwrap().reopened().unwrap().is_none());
     }

@@ -228,7 +228,12 @@ impl Health {
     pub(crate) fn host_failed(&mut self, queue: &Queue, network: u64, kind: &str, at: Micros) {
         let (known, text) = (queue.answered, || format!("{}: {kind}", queue.host));
         self.connections.fail(queue.domain, network, known, text, at);
-        self.reporter.failed(Channel::Connections, (registered_domain(&queue.host), network, known), text, at);
+        self.reporter.failed(
+            Channel::Connections,
+            (registered_domain(&queue.host), network, known),
+            text,
+            at,
+        );
     }
 
     /// Learns what other shards report; returns the suspensions that this ends. `believes_answers`: not while a captive portal is

@@ -109,7 +109,11 @@ impl Reporter {
         let count = reports.count.load(Relaxed);
         let new = usize::try_from(count - self.read).map_or(failures.len(), |new| new.min(failures.len()));
         self.read = count;
-        failures.range(failures.len() - new..).filter(|failing| failing.shard != self.shard).cloned().collect()
+        failures
+            .range(failures.len() - new..)
+            .filter(|failing| failing.shard != self.shard)
+            .cloned()
+            .collect()
     }
 }
 

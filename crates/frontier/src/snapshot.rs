@@ -112,7 +112,8 @@ impl<R: Resolve> Frontier<R> {
 
     /// The descriptors of the files that [`Frontier::write`] uses: a forked process needs them.
     pub fn descriptors(&self) -> Vec<RawFd> {
-        let files = self.hosts.spill_files().chain(self.robots.spill_files()).chain(self.dedup.files_in_use());
+        let files =
+            self.hosts.spill_files().chain(self.robots.spill_files()).chain(self.dedup.files_in_use());
         files.map(AsRawFd::as_raw_fd).collect()
     }
 
@@ -167,7 +168,8 @@ impl<R: Resolve> Frontier<R> {
     /// again, and removing large files takes time in which the crawl need not wait.
     pub fn unused_files(&mut self, kept: &[SnapshotFiles]) -> io::Result<Vec<PathBuf>> {
         let queues = kept.iter().flat_map(|files| &files.queues).copied().collect();
-        let mut unused = self.dedup.unused_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
+        let mut unused =
+            self.dedup.unused_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
         unused.extend(self.robots.unused_files()?);
         unused.extend(self.hosts.unused_files(&queues)?);
         Ok(unused)

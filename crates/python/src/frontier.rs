@@ -68,8 +68,10 @@ pub(crate) struct Core {
 impl Core {
     /// The snapshots, under their lock.
     pub(crate) fn snapshots(&self) -> Result<MutexGuard<'_, Snapshots>, LogError> {
-        let none = || io::Error::new(io::ErrorKind::Unsupported, "a frontier without a directory has no snapshots");
-        let snapshots = self.snapshots.as_ref().ok_or_else(|| LogError::of(Path::new("snapshots"), none()))?;
+        let none =
+            || io::Error::new(io::ErrorKind::Unsupported, "a frontier without a directory has no snapshots");
+        let snapshots =
+            self.snapshots.as_ref().ok_or_else(|| LogError::of(Path::new("snapshots"), none()))?;
         Ok(lock(snapshots))
     }
 }
@@ -92,8 +94,7 @@ impl Frontier {
 
     /// Becomes what a snapshot holds; the log after it is to follow.
     pub(crate) fn become_snapshot(&self, from: &mut dyn Read) -> io::Result<()> {
-        let (frontier, _) =
-            State::load(self.settings.clone(), self.resolver.clone(), from)?;
+        let (frontier, _) = State::load(self.settings.clone(), self.resolver.clone(), from)?;
         self.become_that(frontier);
         Ok(())
     }

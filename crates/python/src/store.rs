@@ -304,7 +304,11 @@ const REPLAY_ENTRIES: usize = 1_000;
 
 impl Log {
     /// Records outcomes. They are encoded before the log is locked, since lanes share it.
-    fn record(&self, outcomes: &[Arc<lycosa_records::Outcome>], encoded: &mut Vec<u8>) -> Result<(), LogError> {
+    fn record(
+        &self,
+        outcomes: &[Arc<lycosa_records::Outcome>],
+        encoded: &mut Vec<u8>,
+    ) -> Result<(), LogError> {
         let mut entries = outcomes.iter().map(|outcome| Entry::of(outcome));
         encoded.clear();
         encode(&mut entries, encoded)?;

@@ -97,7 +97,10 @@ fn snapshots(directory: &std::path::Path) -> Result<(), Box<dyn std::error::Erro
     let snapshots = Snapshots::open(&directory.join("snapshots"), 0)?;
     let part = vec![7; 100];
     measure("write", MEGABYTES, || {
-        Ok(snapshots.write(5, |into| (0..MEGABYTES * 10_000).try_for_each(|_| into.write_all(&part)))?)
+        let unfinished = snapshots.begin(5)?;
+        unfinished.write(|into| (0..MEGABYTES * 10_000).try_for_each(|_| into.write_all(&part)))?;
+        unfinished.complete()?;
+        Ok(())
     })?;
     measure("read", MEGABYTES, || {
         for opened in snapshots.newest(5)? {

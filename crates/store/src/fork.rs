@@ -126,7 +126,7 @@ impl Process {
     /// Ends it at once.
     fn kill(&self) {
         if let Some(pid) = *self.pid() {
-            drop(kill(pid, Signal::SIGKILL));
+            let _ = kill(pid, Signal::SIGKILL);
         }
     }
 

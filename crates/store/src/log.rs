@@ -47,10 +47,7 @@ const ENCODED_BYTES: usize = 8 << 20;
 
 /// Encodes entries for [`Log::append_encoded`], without the log: writers that share it encode side by side. Entries that would take too much
 /// memory are left in the iterator.
-pub fn encode<'a>(
-    entries: &mut impl Iterator<Item = Entry<'a>>,
-    into: &mut Vec<u8>,
-) -> Result<(), LogError> {
+pub fn encode<'a>(entries: &mut impl Iterator<Item = Entry<'a>>, into: &mut Vec<u8>) -> Result<(), LogError> {
     while into.len() < ENCODED_BYTES
         && let Some(entry) = entries.next()
     {

@@ -130,8 +130,10 @@ pub struct Unfinished {
 impl Unfinished {
     /// Writes it, and makes it durable; once.
     pub fn write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let mut writer =
-            Checked::new(BufWriter::with_capacity(BUFFER_BYTES, Wanted { file: &self.file, by: self.process }));
+        let mut writer = Checked::new(BufWriter::with_capacity(
+            BUFFER_BYTES,
+            Wanted { file: &self.file, by: self.process },
+        ));
         writer.write_all(&header(self.position))?;
         content(&mut writer)?;
         let (mut buffered, crc) = writer.finish();

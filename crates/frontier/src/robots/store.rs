@@ -161,10 +161,7 @@ mod tests {
         drop(kept);
         assert_eq!(store.shared.held.load(Relaxed), 0);
         let one = store.keep(rules(1, 1));
-        assert_eq!(
-            (store.shared.held.load(Relaxed), store.spill.used().len()),
-            (one_bytes(&one), 0)
-        );
+        assert_eq!((store.shared.held.load(Relaxed), store.spill.used().len()), (one_bytes(&one), 0));
     }
 
     /// What rules in memory hold.
