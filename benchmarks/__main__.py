@@ -31,6 +31,7 @@ BENCHMARKS = {
     "records": "requests, responses and outcomes: CPU a record to encode and to decode, beside JSON",
     "robots": "robots.txt: verdicts a CPU second of Lycosa, Protego, Python's own parser, Google's",
     "seen": "known URLs: time and memory a key of the dedup tree, hash tables, a Bloom filter, databases",
+    "start": "short runs: CPU of an import and of a crawl of one page",
     "simnet": "the simulated Internet: rates a core, memory, start, distributions beside the model's",
     "snapshots": "10 million known URLs: how long a crawl pauses while its frontier is saved",
 }

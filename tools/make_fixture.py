@@ -93,7 +93,7 @@ def _allow(record: Path) -> None:
     """Make the recorded settings those that a job may have."""
     content = json.loads(record.read_text(encoding="utf-8"))
     frontier = content["settings"]["frontier"]
-    frontier |= {name: Job.model_fields["frontier"].default.model_dump()[name] for name in SMALL}
+    frontier |= {name: Job().frontier.model_dump()[name] for name in SMALL}
     frontier |= {"queue_memory": 1 << 20, "seen_memory": 16 << 20}
     content["settings"]["store"]["segment_bytes"] = 1 << 20
     record.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -22,10 +22,10 @@ from lycosa.errors import (
     StorageError,
     StorageFull,
 )
-from lycosa.names import resolve, resolve_stream
 from lycosa.records import Outcome, Outcomes, Request, Requests, Response, Responses
 
 if TYPE_CHECKING:
+    from lycosa.names import resolve, resolve_stream
     from lycosa.session import Crawl, crawl
     from lycosa.sink import Sink
     from lycosa.stages import Stages
@@ -57,12 +57,21 @@ __all__ = [
 ]
 
 
-#: What is imported when it is asked for (PEP 562): a program that resolves names starts without asyncio.
-_LATER = {"Crawl": "session", "Sink": "sink", "Stages": "stages", "crawl": "session"}
+#: What is imported when it is asked for (PEP 562), and from where.
+_LATER = {
+    "Crawl": "session",
+    "Sink": "sink",
+    "Stages": "stages",
+    "crawl": "session",
+    "resolve": "names",
+    "resolve_stream": "names",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what crawls when it is asked for."""
+    """Import what crawls, or resolves names, when it is asked for."""
+    if name == "names":
+        return import_module("lycosa.names")
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"lycosa.{_LATER[name]}"), name)

@@ -257,7 +257,7 @@ class Request:
 
     @property
     def priority(self) -> int:
-        """Priority: greater values come first, if the strategy uses it."""
+        """Priority, -4 to 4, what is beyond counts as these; greater ones come first. Default: 0."""
 
     @property
     def depth(self) -> int:
@@ -561,6 +561,10 @@ class Outcome:
     @property
     def link_anchors(self) -> list[str]:
         """The text of each link, in the order of ``links``; empty texts unless parse.link_details has anchor."""
+
+    @property
+    def link_priorities(self) -> list[int]:
+        """The priority of each link, in the order of ``links``; 0 unless a parse stage of your own has set it."""
 
     @property
     def fields(self) -> dict[str, Any]:

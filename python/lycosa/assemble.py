@@ -6,23 +6,20 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from lycosa import _core
 from lycosa.checked import checked_stages
 from lycosa.errors import SettingError, shown
 from lycosa.frontier.shards import Shard, Shards
 from lycosa.job import Job
-from lycosa.lanes import Fetches
 from lycosa.memory import divided, lane_job, shares
 from lycosa.sink import Sink, SinkJob, scheme_of
 from lycosa.stages import Change, Fetch, Frontier, Stages
 from lycosa.store.directory import JobDirectory
 from lycosa.store.file_sink import FileSink, path_of
-from lycosa.store.json_lines import JsonLinesSink
-from lycosa.store.parquet import ParquetSink
 from lycosa.store.patient import Patience, PatientLog
 from lycosa.store.snapshots import Snapshots
 
@@ -31,8 +28,8 @@ logger = logging.getLogger("lycosa")
 #: The directory of the clocks of all crawls of a machine: a file system in memory.
 CLOCKS = Path("/dev/shm")  # noqa: S108  # the file in it has to be the user's own
 
-#: Extensions of output files, and their sinks.
-FILES: dict[str, type[Sink]] = {".parquet": ParquetSink, ".jsonl": JsonLinesSink, ".ndjson": JsonLinesSink}
+#: Extensions of output files.
+FILES = (".parquet", ".jsonl", ".ndjson")
 
 
 def open_log(job: Job, directory: JobDirectory) -> _core.Log:
@@ -60,8 +57,7 @@ class Clients:
         return {name: sum(counts[name] for counts in every) for name in every[0]}
 
 
-@dataclass(frozen=True, slots=True)
-class Assembled:
+class Assembled(NamedTuple):
     """The stages of a crawl, and parts that only the embedded ones have."""
 
     stages: Stages
@@ -95,7 +91,7 @@ def assemble(
     ]
     if change is not None:
         made = _changed(made, change)
-    whole = made[0] if lanes == 1 else replace(made[0], frontier=frontier, fetch=cast(Fetch, Fetches(made)))
+    whole = made[0] if lanes == 1 else _whole(made, frontier)
     snapshots = Snapshots(
         whole.frontier,
         whole.log,
@@ -108,6 +104,13 @@ def assemble(
     patient = PatientLog(whole.log, directory.path, patience)
     made = [replace(stages, log=patient) for stages in made]
     return Assembled(replace(whole, log=patient), Clients(names), snapshots, made)
+
+
+def _whole(made: list[Stages], frontier: Frontier) -> Stages:
+    """The stages of several lanes as one, for reports and snapshots."""
+    from lycosa.lanes import Fetches  # only for shards
+
+    return replace(made[0], frontier=frontier, fetch=cast(Fetch, Fetches(made)))
 
 
 def _shared(job: Job, log: _core.Log) -> _core.Shared | None:
@@ -172,10 +175,17 @@ def make_sink(output: str | Path | Sink) -> Sink:
     if scheme_of(url) not in (None, "file"):
         text = "a path or a file: URL; in Python also an object of a subclass of lycosa.Sink, for anything else"
         raise SettingError("output", url, text)
-    kind = ParquetSink if url.endswith("/") else FILES.get(Path(path_of(url)).suffix)
-    if kind is None:
+    suffix = ".parquet" if url.endswith("/") else Path(path_of(url)).suffix
+    if suffix not in FILES:
         raise SettingError("output", url, f"a file that ends in {', '.join(FILES)}, or a directory that ends in /")
-    return kind(url)
+    # Only the one that is used is imported.
+    if suffix == ".parquet":
+        from lycosa.store.parquet import ParquetSink
+
+        return ParquetSink(url)
+    from lycosa.store.json_lines import JsonLinesSink
+
+    return JsonLinesSink(url)
 
 
 def attach_sink(sink: Sink, job: Job, directory: JobDirectory | None, job_id: str) -> Sink:

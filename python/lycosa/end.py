@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from lycosa import _core
 from lycosa.errors import StorageFull
@@ -32,8 +30,7 @@ CAUSES = {
 SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """How a run of a crawl ended."""
 
     reason: Reason
@@ -61,10 +58,17 @@ def end_of(
     run. directory: the job's; `None` for a temporary one.
     """
     reason, text, option = _reason(frontier, failures, max_pages, stopped, suspended, error)
-    command = None if directory is None or option is None else f"lycosa crawl --dir {shlex.quote(str(directory))}"
+    command = None if directory is None or option is None else f"lycosa crawl --dir {_quoted(directory)}"
     status, meaning = _status(reason, answers, failures)
     status_text = "" if status is None else f"exit status {status}: {meaning}"
     return End(reason, text, status, status_text, command and command + (option or ""))
+
+
+def _quoted(path: Path) -> str:
+    """Quote a path for a shell."""
+    import shlex  # only where something is left to resume
+
+    return shlex.quote(str(path))
 
 
 def _reason(

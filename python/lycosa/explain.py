@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from pydantic import BaseModel, ValidationError
 
 from lycosa.errors import SettingError, shown
+from lycosa.words import nearest
 
-#: Minimum similarity (1: equal) from which a known name is suggested: in the key's component, and in others, where a
-#: common part means little (headers is not parse.threads, fetch.exclude not fetch.ca_file).
-SIMILAR, SIMILAR_ELSEWHERE = 0.65, 0.8
+#: Minimum similarity (1: equal) from which a name of another component is suggested: a common part means little there
+#: (headers is not parse.threads, fetch.exclude not fetch.ca_file).
+SIMILAR_ELSEWHERE = 0.8
 
 #: What a value must be, by pydantic's error type up to its first underscore.
 KINDS = {
@@ -43,17 +43,6 @@ def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
     for start in ("Value error, ", "Input should be a ", "Input should be an ", "Input should be "):
         message = message.removeprefix(start)
     return SettingError(name, value, message)
-
-
-def nearest(name: str, known: Iterable[str], least: float = SIMILAR) -> str:
-    """Suggest the most similar known name; empty if none is similar. Names are compared without their components."""
-
-    def similarity(key: str) -> tuple[float, bool]:
-        last = key.rpartition(".")[2]
-        return difflib.SequenceMatcher(None, last, name).ratio(), last.startswith(name)
-
-    best = max(known, key=similarity, default="")
-    return f"; did you mean {best}?" if similarity(best)[0] >= least else ""
 
 
 def _suggestion(path: list[str], model: type[BaseModel]) -> str:

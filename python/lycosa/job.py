@@ -4,30 +4,27 @@
 ``speed`` divides them.
 """
 
-from __future__ import annotations
+# Annotations are not postponed: pydantic would have to compile each of them at the start.
 
 import contextlib
 import re
-import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from lycosa import _core
 from lycosa.designs import Parameter, check_weight, refuse_other_designs
 from lycosa.errors import SettingError
-from lycosa.explain import explain, nearest
+from lycosa.model import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    Room,
+    ValidationError,
+    model_validator,
+)
+from lycosa.words import nearest
 
 MIB = 1 << 20
 DAY = 86_400.0
@@ -96,8 +93,7 @@ def _none_for_zero(given: object) -> object:
     return None if given == 0 and not isinstance(given, bool) else given
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """The unit of a setting's numbers."""
 
     name: str
@@ -116,24 +112,6 @@ def _bytes(value: object) -> object:
 
 Seconds = Annotated[float, Unit("s")]
 Bytes = Annotated[int, Unit("bytes")]
-
-
-class Room(BaseModel):
-    """Settings of one component; unknown keys are errors. ``"none"`` is `None`, which TOML does not have."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _none(cls, given: Any) -> Any:
-        """Replace "none" and an empty text by `None`, where a setting may be `None`."""
-        if not isinstance(given, dict):
-            return given
-        fields = cls.model_fields
-        may_be_none = {name for name in given if name in fields and type(None) in get_args(fields[name].annotation)}
-        return {
-            name: None if value in ("none", "") and name in may_be_none else value for name, value in given.items()
-        }
 
 
 class Names(Room):
@@ -443,6 +421,15 @@ class Url(Room):
     )
 
 
+Component = TypeVar("Component", bound=Room)
+
+
+def _defaults(component: type[Component]) -> Component:
+    """Return a field with the defaults of a component, which the job's validator makes: it needs none of its own."""
+    field: Component = Field(default_factory=dict, validate_default=True)
+    return field
+
+
 class Job(Room):
     """One crawl."""
 
@@ -481,13 +468,13 @@ class Job(Room):
         description="ports that may be fetched from although browsers block them, such as 25 (mail): "
         "https://fetch.spec.whatwg.org/#port-blocking",
     )
-    names: Names = Names()
-    politeness: Politeness = Politeness()
-    frontier: Frontier = Frontier()
-    fetch: Fetch = Fetch()
-    parse: Parse = Parse()
-    store: Store = Store()
-    url: Url = Url()
+    names: Names = _defaults(Names)
+    politeness: Politeness = _defaults(Politeness)
+    frontier: Frontier = _defaults(Frontier)
+    fetch: Fetch = _defaults(Fetch)
+    parse: Parse = _defaults(Parse)
+    store: Store = _defaults(Store)
+    url: Url = _defaults(Url)
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -541,11 +528,15 @@ def make_job(settings: dict[str, Any]) -> Job:
     try:
         return Job.model_validate(settings)
     except ValidationError as error:
+        from lycosa.explain import explain  # only for a mistake
+
         raise explain(error, Job) from None
 
 
 def read_job(path: Path, name: str = "job") -> dict[str, Any]:
     """Read a TOML file of settings; raises SettingError, for the setting ``name``, if it cannot be read."""
+    import tomllib  # only for a job file
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lycosa import _core
 from lycosa.errors import SettingError
-from lycosa.explain import nearest
+from lycosa.words import nearest
 
 #: What the site or the job forbids, and what is not a failure: fetched again only if named.
 FORBIDDEN = frozenset({"robots-disallowed", "blocked", "domain-budget", "port-blocked", "cancelled"})

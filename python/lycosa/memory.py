@@ -6,6 +6,7 @@ in the allocator). The interpreter and its libraries take about 100 MiB in addit
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ def shares(job: Job) -> Shares:
     The frontier gets most, since what does not fit there costs disk reads; the other stages need enough to keep
     all slots busy. A frontier setting that differs from its default overrides its share.
     """
-    total = job.memory if job.memory is not None else machine() // 2
+    total = job.memory if job.memory is not None else _own() // 2
     names = job.names.capacity * NAME_BYTES
     # Names that take more than a sixteenth reduce the other shares.
     left = max(total - max(names - total // 16, 0), total // 4)
@@ -150,6 +151,12 @@ def machine(root: Path = Path("/")) -> int:
     """
     limits = [_physical(root), *_group_limits(root)]
     return max(min(limits), 256 * MIB)
+
+
+@functools.cache
+def _own() -> int:
+    """Return the memory that this process may use, as it was when it was first needed."""
+    return machine()
 
 
 def _physical(root: Path) -> int:

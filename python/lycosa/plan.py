@@ -14,7 +14,6 @@ from lycosa.job import Job, make_job, merge
 from lycosa.kinds import retried
 from lycosa.memory import check_bodies
 from lycosa.records import Request
-from lycosa.resume import differences
 from lycosa.sink import Sink
 from lycosa.store.directory import JobDirectory, Record
 from lycosa.store.file_sink import check_writable
@@ -89,9 +88,11 @@ def make_plan(
     unwritten = [] if outputs is None or sinks else before
     for sink in sinks:
         attach_sink(sink, job, place, "" if goes_on is None else goes_on.id)
-    lines = differences(make_job(record.settings), job) if record is not None and not fresh else []
+    lines: list[str] = []
     if place is not None and record is not None and not fresh:
-        lines += _output_lines(record, before, sinks, unwritten)
+        from lycosa.resume import differences  # only to resume
+
+        lines = differences(make_job(record.settings), job) + _output_lines(record, before, sinks, unwritten)
     checked = list(dict.fromkeys(job.checked_seeds()))
     given = {_core.canonical_url(seed) for seed in seeds if isinstance(seed, str)}
     again: list[str | Request] = [seed for seed in checked if seed in given]

@@ -14,13 +14,11 @@ from lycosa import _core
 from lycosa.assemble import assemble, open_log, recorded_name
 from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
-from lycosa.lanes import run_lanes
 from lycosa.loop import Control, run
 from lycosa.memory import told
 from lycosa.outputs import Outputs
 from lycosa.plan import Plan
 from lycosa.records import Outcomes, Request, Requests
-from lycosa.resume import reopened
 from lycosa.stages import Change
 from lycosa.store.directory import Counts, JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.patient import Patience
@@ -146,6 +144,8 @@ class Running:
     def batches(self) -> Generator[Outcomes, None, None]:
         """Run the loop, on a thread a lane where the frontier has shards; yield each batch once it is confirmed."""
         if len(self._lanes) > 1:
+            from lycosa.lanes import run_lanes  # only for shards
+
             yield from run_lanes(self._lanes, self._control)
         else:
             yield from run(self.stages, self._control)
@@ -230,7 +230,7 @@ class Running:
                 "cpu_seconds": time.process_time() - self._cpu,
                 "names": self._names.statistics(),
             },
-            "end": None if self._end is None else dataclasses.asdict(self._end),
+            "end": None if self._end is None else self._end._asdict(),
             "in_flight": self.stages.fetch.in_flight(),
             "frontier": self.stages.frontier.counts(),
             "suspensions": self.stages.frontier.suspensions(),
@@ -292,6 +292,8 @@ class Running:
 
     def _reopen_failed(self, kinds: list[str]) -> None:
         """Open failed URLs again."""
+        from lycosa.resume import reopened
+
         before = self.stages.log.summary()["failures"]
         found, opened = self.stages.log.failed(kinds), 0
         while len(outcomes := found.read(REOPENED)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from pathlib import Path
@@ -142,6 +141,8 @@ class Crawl:
         with contextlib.ExitStack() as stack:
             directory = self.plan.directory
             if directory is None:
+                import tempfile  # only here, so that the command starts without it
+
                 temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
                 directory = JobDirectory(Path(temporary))
             running = self._running = Running(self.plan, directory, self.control, self._stages)

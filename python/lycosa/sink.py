@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from lycosa.records import Outcomes
 from lycosa.store.replace import replace_file
@@ -19,8 +19,7 @@ from lycosa.store.replace import replace_file
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class SinkJob:
+class SinkJob(NamedTuple):
     """What a sink knows of its job."""
 
     id: str

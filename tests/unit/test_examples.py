@@ -201,6 +201,39 @@ def crawled(sink: Any, *seeds: str | Request, title: str = "", **arguments: Any)
         pass
 
 
+def test_a_strategy_of_nine_lines_orders_a_crawl_also_after_a_restart(tmp_path: Path) -> None:
+    strategy, asked = example("strategy")["ArticlesFirst"], list[str]()
+
+    def site(url: str) -> tuple[int, list[tuple[str, str]], bytes]:
+        """The first page links to pages, among them articles; each article links to one more."""
+        asked.append(url.removeprefix(SITE))
+        links = [f"/page{n}" for n in range(20)] + [f"/article{n}" for n in range(6)]
+        if "/article" in url and not url.endswith("x"):
+            links = [f"{url}x"]
+        body = "".join(f"<a href={link}>x</a>" for link in links)
+        return 200, [("Content-Type", "text/html")], body.encode()
+
+    def stages(embedded: lycosa.Stages) -> lycosa.Stages:
+        fetch = ScriptedFetch(site, slots=1)
+        return dataclasses.replace(embedded, fetch=fetch, parse=strategy(embedded))
+
+    for max_pages in (4, None):
+        for _ in lycosa.crawl(
+            SITE,
+            user_agent="t/1 (t@example.org)",
+            politeness={"host_interval": 0, "address_interval": 0, "robots": False},
+            speed=100,
+            directory=tmp_path / "job",
+            max_pages=max_pages,
+            output=[],
+            stages=stages,
+        ):
+            pass
+    first = [f"/article{n}" for n in range(6)]
+    assert asked == ["/", *first, *(f"{path}x" for path in first), *(f"/page{n}" for n in range(20))]
+    assert lines_of_class("strategy") == 9
+
+
 def rows_of(database: Path, columns: str) -> list[tuple[Any, ...]]:
     """What another program reads."""
     return sorted(sqlite3.connect(database).execute(f"SELECT {columns} FROM pages").fetchall())  # noqa: S608

@@ -163,6 +163,23 @@ def test_links_that_stay_keep_what_the_page_says_of_them() -> None:
     ]
 
 
+def test_links_have_priorities_that_a_batch_sets_and_every_encoding_has() -> None:
+    responses = [
+        Request(f"{SITE}/{n}").respond(200, headers=HTML, body=b"<a href=/a>a</a><a href=/b>b</a>") for n in range(2)
+    ]
+    outcomes = parsed(*responses)
+    assert [outcome.link_priorities for outcome in outcomes] == [[0, 0], [0, 0]]
+    ordered = outcomes.replace("link_priorities", pyarrow.array([[0, 3], [-1, 0]]))
+    assert [outcome.link_priorities for outcome in Outcomes.decode(ordered.encode())] == [[0, 3], [-1, 0]]
+    assert pyarrow.table(ordered.columns(["link_priorities"])).to_pylist()[0] == {"link_priorities": [0, 3]}
+    assert ordered.lines(["link_priorities"]).splitlines()[1] == b'{"link_priorities":[-1,0]}'
+    moved = ordered[0].replace(links=[f"{SITE}/b", f"{SITE}/new"])
+    assert moved.link_priorities == [3, 0]
+    for wrong in ([1], [1, 2, 3], ["a", "b"], [1 << 40, 0], 7):
+        with pytest.raises(lycosa.SettingError, match=r"link_priorities: .*a list of int of 32 bits, one for each"):
+            ordered[0].replace(link_priorities=wrong)
+
+
 def test_pages_of_a_fetch_in_python_fit_into_memory_however_much_they_decode_to() -> None:
     bomb = gzip.compress(b"x" * (4 << 20))
     headers = [*HTML, ("Content-Encoding", "gzip")]

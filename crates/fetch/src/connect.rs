@@ -12,9 +12,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use crate::connection::{Connection, Transport};
-use crate::exchange::{Trace, since};
+use crate::connection::{Connection, Socket};
 use crate::settings::Settings;
+use crate::transport::{Trace, since};
 use crate::{message, tls};
 
 /// Opens connections; the same for all hosts.
@@ -53,11 +53,11 @@ impl Dialer {
         let (stream, address) = self.connect(&addresses, port, trace).await?;
         // Nagle's algorithm would delay the request until the handshake's last message is acknowledged.
         stream.set_nodelay(true).map_err(|error| connect_failure(&error, address))?;
-        let transport = match request.url.is_https() {
-            false => Transport::Plain(stream),
+        let socket = match request.url.is_https() {
+            false => Socket::Plain(stream),
             true => self.encrypt(stream, request, trace).await?,
         };
-        Connection::start(transport, address, &self.options).await.map_err(|error| message::failure(&error))
+        Connection::start(socket, address, &self.options).await.map_err(|error| message::failure(&error))
     }
 
     /// Opens a TCP connection to the first address that accepts it.
@@ -92,12 +92,12 @@ impl Dialer {
         stream: TcpStream,
         request: &Request,
         trace: &Trace,
-    ) -> Result<Transport, Failure> {
+    ) -> Result<Socket, Failure> {
         let began = self.clock.now();
         let name = tls::server_name(&request.url)?;
         let stream = self.tls.connect(name, stream).await.map_err(|error| tls::handshake_failure(&error))?;
         trace.times(|times| times.tls_us = since(began, self.clock.now()));
-        Ok(Transport::Tls(Box::new(stream)))
+        Ok(Socket::Tls(Box::new(stream)))
     }
 }
 

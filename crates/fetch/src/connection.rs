@@ -46,16 +46,16 @@ pub(crate) struct Connection {
 impl Connection {
     /// Starts HTTP/1 on a stream.
     pub(crate) async fn start(
-        transport: Transport,
+        socket: Socket,
         address: IpAddr,
         options: &http1::Builder,
     ) -> hyper::Result<Self> {
         let (wire, tape) = (Rc::new(Wire::default()), Rc::new(Tape::default()));
-        let certificate = match &transport {
-            Transport::Plain(_) => None,
-            Transport::Tls(stream) => certificate::summary(stream.get_ref().1),
+        let certificate = match &socket {
+            Socket::Plain(_) => None,
+            Socket::Tls(stream) => certificate::summary(stream.get_ref().1),
         };
-        let stream = Stream { transport, wire: wire.clone(), tape: tape.clone() };
+        let stream = Stream { socket, wire: wire.clone(), tape: tape.clone() };
         let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
         Ok(Connection { address, wire, tape, certificate, sender, driver: Some(driver) })
     }
@@ -104,16 +104,16 @@ fn drive(driver: &mut Option<Driver>, context: &mut Context<'_>) {
 }
 
 /// Plain or encrypted.
-pub(crate) enum Transport {
+pub(crate) enum Socket {
     /// `http`.
     Plain(TcpStream),
     /// `https`.
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A transport that records traffic and heads.
+/// A socket that records traffic and heads.
 struct Stream {
-    transport: Transport,
+    socket: Socket,
     wire: Rc<Wire>,
     tape: Rc<Tape>,
 }
@@ -125,9 +125,9 @@ impl AsyncRead for Stream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let polled = match &mut self.transport {
-            Transport::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Transport::Tls(stream) => match Pin::new(stream).poll_read(context, buffer) {
+        let polled = match &mut self.socket {
+            Socket::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Socket::Tls(stream) => match Pin::new(stream).poll_read(context, buffer) {
                 // Closed without close_notify, as many servers do: treated as the end. If HTTP has the
                 // length, truncation is detected anyway; otherwise browsers accept the body, too.
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -152,9 +152,9 @@ impl AsyncWrite for Stream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let polled = match &mut self.transport {
-            Transport::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Transport::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        let polled = match &mut self.socket {
+            Socket::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Socket::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
         };
         if let Poll::Ready(written) = &polled {
             self.wire.moved.set(true);
@@ -164,16 +164,16 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.transport {
-            Transport::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Transport::Tls(stream) => Pin::new(stream).poll_flush(context),
+        match &mut self.socket {
+            Socket::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Socket::Tls(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.transport {
-            Transport::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Transport::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        match &mut self.socket {
+            Socket::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Socket::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -19,28 +19,18 @@ use tokio::task::spawn_local;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::budget::Budget;
-use crate::connect::Dialer;
-use crate::exchange::{Trace, exchange};
 use crate::fetcher::{Counter, Order};
-use crate::message::Template;
-use crate::pool::Pool;
-use crate::settings::Settings;
+use crate::http1::Http1;
+use crate::settings::{Settings, micros};
+use crate::transport::{Progress, Trace, Transport};
 use crate::watch::{Limits, Watch};
 
 /// State of the fetch thread.
-pub(crate) struct Engine {
-    /// The clock.
-    pub(crate) clock: Clock,
-    /// Opens connections.
-    pub(crate) dialer: Dialer,
-    /// Builds requests.
-    pub(crate) template: Template,
-    /// Idle connections.
-    pub(crate) pool: RefCell<Pool>,
+pub(crate) struct Engine<T> {
+    clock: Clock,
+    transport: T,
     /// The memory budget of bodies.
-    pub(crate) budget: Budget,
-    /// Maximum size of a body, in bytes.
-    pub(crate) max_body_bytes: usize,
+    budget: Rc<Budget>,
     limits: Limits,
     slots: usize,
     working: Cell<usize>,
@@ -51,16 +41,18 @@ pub(crate) struct Engine {
     counter: Arc<Counter>,
 }
 
-impl Engine {
-    /// An engine with these settings; `counter` receives completed responses.
-    pub(crate) fn new(settings: &Settings, counter: Arc<Counter>) -> io::Result<Self> {
+impl<T: Transport + 'static> Engine<T> {
+    /// An engine with these settings and the transport that `wrap` makes of HTTP/1.1; `counter` receives completed responses.
+    pub(crate) fn new(
+        settings: &Settings,
+        counter: Arc<Counter>,
+        wrap: impl FnOnce(Http1) -> T,
+    ) -> io::Result<Self> {
+        let budget = Rc::new(Budget::new(settings.memory, counter.held.clone()));
         Ok(Engine {
             clock: settings.clock,
-            dialer: Dialer::new(settings)?,
-            template: Template::new(settings)?,
-            budget: Budget::new(settings.memory, counter.held.clone()),
-            pool: RefCell::new(Pool::new(settings.idle_connections, micros(settings.idle_timeout))),
-            max_body_bytes: settings.max_body_bytes,
+            transport: wrap(Http1::new(settings, budget.clone())?),
+            budget,
             limits: Limits {
                 connect: micros(settings.connect_timeout),
                 read: micros(settings.read_timeout),
@@ -126,7 +118,7 @@ impl Engine {
 
     /// Whether anything can time out.
     fn has_timed(&self) -> bool {
-        self.working.get() > 0 || self.pool.borrow().len() > 0
+        self.working.get() > 0 || self.transport.idle() > 0
     }
 
     /// Checks all watches and idle connections.
@@ -135,7 +127,7 @@ impl Engine {
         for watch in &*self.watches.borrow() {
             watch.look(now);
         }
-        self.pool.borrow_mut().expire(now);
+        self.transport.expire(now);
     }
 
     /// Completes a request: puts its response into the outbox.
@@ -151,23 +143,23 @@ impl Engine {
 }
 
 /// A slot: a task that processes the queue until it is empty.
-struct Slot {
-    engine: Rc<Engine>,
-    watch: Rc<Watch>,
-    trace: Trace,
+struct Slot<T: Transport + 'static> {
+    engine: Rc<Engine<T>>,
+    progress: Progress,
     started: Micros,
     /// The current request; it is completed in any case, even if a library panics.
     request: Option<Request>,
 }
 
-impl Slot {
+impl<T: Transport + 'static> Slot<T> {
     /// Occupies a free slot.
-    fn open(engine: &Rc<Engine>) -> Self {
+    fn open(engine: &Rc<Engine<T>>) -> Self {
         let watch = Rc::new(Watch::new(engine.limits));
         watch.begin(engine.clock.now(), Micros::MAX);
         engine.watches.borrow_mut().push(watch.clone());
         engine.working.update(|working| working + 1);
-        Slot { engine: engine.clone(), watch, trace: Trace::default(), started: 0, request: None }
+        let progress = Progress { watch, trace: Trace::default() };
+        Slot { engine: engine.clone(), progress, started: 0, request: None }
     }
 
     /// Processes requests until the queue is empty.
@@ -176,8 +168,8 @@ impl Slot {
             let result = match &self.request {
                 Some(request) if self.is_late(request) => Err(cancelled()),
                 Some(request) => {
-                    let exchange = exchange(&self.engine, request, &self.watch, &self.trace);
-                    self.watch.guard(exchange).await.unwrap_or_else(|kind| Err(rung(kind)))
+                    let exchange = self.engine.transport.exchange(request, &self.progress);
+                    self.progress.watch.guard(exchange).await.unwrap_or_else(|kind| Err(rung(kind)))
                 }
                 None => return,
             };
@@ -193,25 +185,25 @@ impl Slot {
     /// Takes the next request; returns whether there is one.
     fn begin(&mut self) -> bool {
         self.request = self.engine.queue.borrow_mut().pop_front();
-        self.trace = Trace::default();
+        self.progress.trace = Trace::default();
         self.started = self.engine.clock.now();
         let deadline = self.request.as_ref().map_or(Micros::MAX, |request| request.deadline);
-        self.watch.begin(self.started, deadline);
+        self.progress.watch.begin(self.started, deadline);
         self.request.is_some()
     }
 
     /// Completes the current request.
     fn end(&mut self, result: Result<Received, Failure>) {
         if let Some(request) = self.request.take() {
-            self.engine.complete(request, &self.trace, self.started, result);
+            self.engine.complete(request, &self.progress.trace, self.started, result);
         }
     }
 }
 
-impl Drop for Slot {
+impl<T: Transport + 'static> Drop for Slot<T> {
     fn drop(&mut self) {
         self.end(Err(cancelled()));
-        self.engine.watches.borrow_mut().retain(|watch| !Rc::ptr_eq(watch, &self.watch));
+        self.engine.watches.borrow_mut().retain(|watch| !Rc::ptr_eq(watch, &self.progress.watch));
         self.engine.working.update(|working| working - 1);
     }
 }
@@ -230,9 +222,4 @@ fn rung(kind: FailureKind) -> Failure {
         _ => "cancelled",
     };
     Failure::new(kind, detail)
-}
-
-/// A duration in microseconds.
-fn micros(duration: Duration) -> Micros {
-    Micros::try_from(duration.as_micros()).unwrap_or(Micros::MAX)
 }

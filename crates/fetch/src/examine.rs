@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Shutdown};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use lycosa_records::{Received, Request};
@@ -12,18 +13,18 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 
-use crate::connection::{Connection, Transport};
-use crate::engine::Engine;
-use crate::exchange::{Trace, talk};
-use crate::fetcher::Counter;
+use crate::budget::{Budget, Held};
+use crate::connection::{Connection, Socket};
+use crate::http1::Http1;
 use crate::message;
 use crate::settings::Settings;
+use crate::transport::{Progress, Trace};
 use crate::watch::{Limits, Watch};
 
 /// Parses bytes as the response to a request.
 #[doc(hidden)]
 pub struct Examiner {
-    engine: Engine,
+    http1: Http1,
     options: hyper::client::conn::http1::Builder,
     runtime: Runtime,
     request: Request,
@@ -35,8 +36,9 @@ impl Examiner {
         let url = CrawlUrl::parse("http://example.com/").map_err(|bad| io::Error::other(bad.to_string()))?;
         let request = Request { lease: 1, ..Request::get(url) };
         let runtime = Builder::new_current_thread().enable_io().build()?;
-        let engine = Engine::new(settings, Arc::new(Counter::default()))?;
-        Ok(Examiner { engine, options: message::options(settings), runtime, request })
+        let budget = Budget::new(settings.memory, Arc::new(Held::default()));
+        let http1 = Http1::new(settings, Rc::new(budget))?;
+        Ok(Examiner { http1, options: message::options(settings), runtime, request })
     }
 
     /// The response to a request whose server sends these packets and closes. They must fit into a socket's
@@ -64,10 +66,11 @@ impl Examiner {
     /// The client's side.
     async fn client(&self, stream: TcpStream) -> Result<Received, Failure> {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let connection = Connection::start(Transport::Plain(stream), address, &self.options).await;
+        let connection = Connection::start(Socket::Plain(stream), address, &self.options).await;
         let mut connection = connection.map_err(|error| message::failure(&error))?;
         let watch = Watch::new(Limits { connect: 0, read: 0, total: 0 }); // never checked
-        talk(&self.engine, &mut connection, &self.request, &watch, &Trace::default()).await
+        let progress = Progress { watch: Rc::new(watch), trace: Trace::default() };
+        self.http1.talk(&mut connection, &self.request, &progress).await
     }
 }
 

@@ -15,7 +15,9 @@ use tokio::task::LocalSet;
 
 use crate::budget::Held;
 use crate::engine::Engine;
+use crate::http1::Http1;
 use crate::settings::Settings;
+use crate::transport::Transport;
 
 /// Fetches requests on a thread of its own. Each submitted request is returned exactly once.
 pub struct Fetcher {
@@ -42,8 +44,16 @@ pub(crate) enum Order {
 const PAGE_BYTES: usize = 64 << 10;
 
 impl Fetcher {
-    /// Starts the thread; fails if a setting cannot be used.
+    /// Starts the thread with HTTP/1.1; fails if a setting cannot be used.
     pub fn start(settings: Settings) -> io::Result<Fetcher> {
+        Self::start_with(settings, |http1| http1)
+    }
+
+    /// Starts the thread with the transport that `wrap` makes of HTTP/1.1, on that thread; fails if a setting cannot be used.
+    pub fn start_with<T: Transport + 'static>(
+        settings: Settings,
+        wrap: impl FnOnce(Http1) -> T + Send + 'static,
+    ) -> io::Result<Fetcher> {
         let (orders, incoming) = unbounded_channel();
         let counter = Arc::new(Counter::default());
         let (slots, memory, batch_bytes) = (settings.slots.max(1), settings.memory, settings.batch_bytes);
@@ -51,7 +61,7 @@ impl Fetcher {
         let shared = counter.clone();
         let thread =
             std::thread::Builder::new().name("lycosa-fetch".to_owned()).spawn(move || {
-                match prepare(&settings, shared) {
+                match prepare(&settings, shared, wrap) {
                     Ok((runtime, engine)) => {
                         let _ = report.send(Ok(()));
                         run(&runtime, engine, incoming);
@@ -148,14 +158,18 @@ impl Returns {
 }
 
 /// The part of the start that can fail.
-fn prepare(settings: &Settings, counter: Arc<Counter>) -> io::Result<(Runtime, Engine)> {
-    let engine = Engine::new(settings, counter)?;
+fn prepare<T: Transport + 'static>(
+    settings: &Settings,
+    counter: Arc<Counter>,
+    wrap: impl FnOnce(Http1) -> T,
+) -> io::Result<(Runtime, Engine<T>)> {
+    let engine = Engine::new(settings, counter, wrap)?;
     let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
     Ok((runtime, engine))
 }
 
 /// The thread's main function.
-fn run(runtime: &Runtime, engine: Engine, orders: UnboundedReceiver<Order>) {
+fn run<T: Transport + 'static>(runtime: &Runtime, engine: Engine<T>, orders: UnboundedReceiver<Order>) {
     let tasks = LocalSet::new();
     tasks.block_on(runtime, Rc::new(engine).run(orders));
 }

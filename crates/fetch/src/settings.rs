@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lycosa_url::{AddressPolicy, Clock};
+use lycosa_url::{AddressPolicy, Clock, Micros};
 
 /// Maximum number of header fields of one response; no site has more.
 pub const MAX_HEADERS: usize = 200;
@@ -82,4 +82,9 @@ impl Default for Settings {
             clock: Clock::shared(),
         }
     }
+}
+
+/// A duration in microseconds.
+pub(crate) fn micros(duration: Duration) -> Micros {
+    Micros::try_from(duration.as_micros()).unwrap_or(Micros::MAX)
 }

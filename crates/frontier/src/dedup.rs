@@ -73,7 +73,9 @@ impl Dedup {
             match answer {
                 Answer::New => {}
                 Answer::Known => self.known += 1,
-                Answer::Suspected => self.suspects.push(key, &Candidate::link(link.url, link.depth), now),
+                Answer::Suspected => {
+                    self.suspects.push(key, &link.candidate(link.options().as_ref()), now);
+                }
             }
         }
         answers
@@ -275,8 +277,10 @@ mod tests {
         let mut dedup = Dedup::new(&Settings::default(), Seen::default());
         let urls =
             ["http://a.com/", "http://a.com/1", "http://a.com/"].map(|text| CrawlUrl::parse(text).unwrap());
-        let links: Vec<_> =
-            urls.iter().map(|url| AllowedLink { url: url.borrow(), depth: 1, page: 1 }).collect();
+        let links: Vec<_> = urls
+            .iter()
+            .map(|url| AllowedLink { url: url.borrow(), depth: 1, page: 1, priority: 0 })
+            .collect();
         assert_eq!(dedup.add_links(&links, 0), [Answer::New, Answer::New, Answer::Known]);
         assert_eq!(dedup.add(&Candidate::link(urls[1].borrow(), 1), 0), Answer::Known);
         dedup.add_known(CrawlUrl::parse("http://a.com/copy").unwrap().borrow());

@@ -19,8 +19,8 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::{Digest, Micros, UrlRef};
 
 use crate::Settings;
-use crate::backlog::Backlog;
 use crate::dedup::{Tombstone, Tombstones};
+use crate::levels::Levels;
 use crate::politeness::domains::Domains;
 use crate::queue::Queue;
 use crate::schedule::QueueId;
@@ -147,16 +147,16 @@ impl Hosts {
         self.refused = refused;
     }
 
-    /// Puts a URL at the end of its host's queue.
+    /// Puts a URL at the end of its level in its host's queue.
     pub(crate) fn push(&mut self, id: QueueId, candidate: &Candidate<'_>) {
         let backlog = &mut self.queues[id as usize].backlog;
-        self.memory += backlog.push(|into| pack(into, candidate, (0, 0)));
+        self.memory += backlog.push(candidate.level(), |into| pack(into, candidate, (0, 0)));
     }
 
-    /// Puts a URL that was taken out at the end of its host's queue.
+    /// Puts a URL that was taken out at the end of its level in its host's queue.
     pub(crate) fn requeue(&mut self, id: QueueId, waiting: &Waiting) {
         let backlog = &mut self.queues[id as usize].backlog;
-        self.memory += backlog.push(|into| waiting.pack(into));
+        self.memory += backlog.push(waiting.level(), |into| waiting.pack(into));
     }
 
     /// Takes out what is next in a queue, due, and not settled yet.
@@ -263,9 +263,14 @@ impl Hosts {
         self.spill.sync()
     }
 
-    /// Reads a queue's backlog from a snapshot.
-    pub(crate) fn unpack_backlog(&mut self, from: &mut &[u8]) -> io::Result<Backlog> {
-        Backlog::unpack(from, &mut self.spill, &mut self.memory)
+    /// Reads a queue's backlog from a snapshot, without its levels other than 0.
+    pub(crate) fn unpack_backlog(&mut self, from: &mut &[u8]) -> io::Result<Levels> {
+        Levels::unpack(from, &mut self.spill, &mut self.memory)
+    }
+
+    /// Reads its other levels.
+    pub(crate) fn unpack_levels(&mut self, queue: &mut Queue, from: &mut &[u8]) -> io::Result<()> {
+        queue.backlog.unpack_others(from, &mut self.spill, &mut self.memory)
     }
 
     /// The files that are neither in use nor among `keep`, to be removed.

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use lycosa_records::Outcome;
+use lycosa_records::{Outcome, RequestOptions};
 use lycosa_url::{Micros, UrlRef};
 
 use crate::hosts::is_full;
 use crate::state::State;
-use crate::waiting::{Candidate, Waiting};
+use crate::waiting::{Candidate, Waiting, prioritised};
 use crate::{Answer, Frontier, Resolve};
 
 /// A link that the rules allow.
@@ -19,6 +19,20 @@ pub(crate) struct AllowedLink<'a> {
     pub(crate) depth: u32,
     /// The number of its page among all pages of the crawl, from 1.
     pub(crate) page: u64,
+    /// Its priority.
+    pub(crate) priority: i32,
+}
+
+impl<'a> AllowedLink<'a> {
+    /// What its request has beyond a GET: a priority, if it has one.
+    pub(crate) fn options(&self) -> Option<RequestOptions> {
+        (self.priority != 0).then(|| prioritised(self.priority))
+    }
+
+    /// The link with those options, as a URL that may be admitted.
+    pub(crate) fn candidate(&self, options: Option<&'a RequestOptions>) -> Candidate<'a> {
+        Candidate { options, ..Candidate::link(self.url, self.depth) }
+    }
 }
 
 impl<R: Resolve> Frontier<R> {
@@ -27,7 +41,7 @@ impl<R: Resolve> Frontier<R> {
         let answers = self.dedup.add_links(links, now);
         for (link, _) in links.iter().zip(answers).filter(|(_, answer)| *answer == Answer::New) {
             self.names.begin_links(link.page);
-            self.push_new(&Candidate::link(link.url, link.depth), now);
+            self.push_new(&link.candidate(link.options().as_ref()), now);
         }
         self.names.end_links();
         self.ask_names(0, now);
@@ -85,9 +99,9 @@ impl<R: Resolve> Frontier<R> {
         let depth = page.request().depth.saturating_add(1);
         for link in page.links.iter() {
             if self.admission.allow(link.url, depth, link.nofollow) {
-                let url = link.url;
-                if !self.outbox.takes(&Candidate::link(url, depth)) {
-                    into.push(AllowedLink { url, depth, page: self.pages });
+                let link = AllowedLink { url: link.url, depth, page: self.pages, priority: link.priority };
+                if !self.outbox.takes(&link.candidate(link.options().as_ref())) {
+                    into.push(link);
                 }
             }
         }

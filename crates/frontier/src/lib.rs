@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | admission | `admission.rs` | scope, depth, nofollow, ports; counts of what it refuses |
 //! | dedup | `dedup.rs` | known URLs, suspected links, tombstones |
-//! | hosts | `hosts.rs`, `queue.rs` | host queues, the memory of waiting URLs and their files |
+//! | hosts | `hosts.rs`, `queue.rs`, `levels.rs` | host queues, the memory of waiting URLs and their files |
 //! | schedule | `schedule.rs`, `strategy.rs` | which due queue is next, and which URL of it |
 //! | names | `names.rs`, `ahead.rs` | names that are wanted, asked for, retried; idle time |
 //! | robots | `robots/` | rules, and the state of each origin |
@@ -41,6 +41,7 @@ mod health;
 mod hosts;
 mod intake;
 mod leases;
+mod levels;
 mod mark;
 mod names;
 mod outbox;
@@ -94,7 +95,7 @@ pub use restore::Restore;
 pub use review::Failing;
 use robots::RobotsCache;
 pub use robots::Rules;
-use schedule::{QueueId, Schedule};
+use schedule::{QueueId, Schedule, Turn};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use shared::Shared;
@@ -346,7 +347,8 @@ impl<R: Resolve> Frontier<R> {
                 if self.politeness.has_capacity(queue) {
                     queue.is_scheduled = true;
                     let due = queue.pace.ready_at().max(queue.due_at());
-                    self.schedule.enqueue(&self.politeness.addresses, *clock, due, (id, queue.domain));
+                    let turn = Turn { queue: id, domain: queue.domain, level: queue.level() };
+                    self.schedule.enqueue(&self.politeness.addresses, *clock, due, turn);
                 }
                 self.names.refresh_if_due(&mut self.hosts, id, now);
             }

@@ -83,8 +83,7 @@ impl Outbox {
         let digest = url.digest();
         let slot = usize::from(u16::from_le_bytes([digest[14], digest[15]])) % RECENT;
         // Redirects and requests of their own are rare, and say more than a link.
-        let is_link = candidate.chain.is_empty() && candidate.options.is_none();
-        if (!is_link || self.recent[slot] != *digest)
+        if (!candidate.is_link() || self.recent[slot] != *digest)
             && let Some(owner) = self.ownership.as_ref().and_then(|ownership| ownership.owner(url))
         {
             self.recent[slot] = *digest;

@@ -4,7 +4,7 @@ use std::io;
 
 use lycosa_url::Micros;
 
-use crate::backlog::Backlog;
+use crate::levels::{Level, Levels};
 use crate::names::Name;
 use crate::patience::Evidence;
 use crate::politeness::domains::DomainId;
@@ -25,8 +25,8 @@ pub(crate) struct Queue {
     pub(crate) host: Box<str>,
     /// URLs before the backlog, the next one last: robots.txt requests, and URLs that wait for theirs.
     pub(crate) front: Vec<Waiting>,
-    /// URLs in the order in which they came.
-    pub(crate) backlog: Backlog,
+    /// URLs by priority, and in the order in which they came.
+    pub(crate) backlog: Levels,
     /// URLs of the backlog that were next before they were due: at most [`LATER`].
     pub(crate) later: Vec<Waiting>,
     /// The state of its robots.txt files.
@@ -61,7 +61,7 @@ impl Queue {
         Queue {
             host: host.into(),
             front: Vec::new(),
-            backlog: Backlog::default(),
+            backlog: Levels::default(),
             later: Vec::new(),
             origins: Origins::default(),
             name: Name::Unknown,
@@ -87,6 +87,12 @@ impl Queue {
     pub(crate) fn len(&self) -> usize {
         let own = self.front.iter().filter(|waiting| waiting.owner.is_none());
         own.count() + self.backlog.len() + self.later.len()
+    }
+
+    /// The greatest level of its URLs.
+    pub(crate) fn level(&self) -> Level {
+        let apart = self.front.iter().chain(&self.later).map(Waiting::level);
+        apart.chain(self.backlog.level()).max().unwrap_or(0)
     }
 
     /// When a URL is due; 0: at any time. The host's pace comes on top.

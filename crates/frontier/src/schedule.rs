@@ -14,6 +14,7 @@ use std::collections::BinaryHeap;
 use lycosa_url::Micros;
 
 use crate::politeness::addresses::Addresses;
+use crate::levels::Level;
 use crate::politeness::domains::DomainId;
 use crate::strategy::{FairTurns, Rank, Strategy};
 
@@ -22,6 +23,17 @@ pub(crate) type QueueId = u32;
 
 /// Number of an address.
 pub(crate) type AddressId = u32;
+
+/// A queue that is to have a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn {
+    /// The queue.
+    pub(crate) queue: QueueId,
+    /// Its registered domain.
+    pub(crate) domain: DomainId,
+    /// The greatest level of its URLs.
+    pub(crate) level: Level,
+}
 
 /// A time, or a rank, and what comes then; the earliest on top.
 type Ordered<K, T> = BinaryHeap<Reverse<(K, T)>>;
@@ -43,7 +55,7 @@ pub(crate) struct Schedule<S = FairTurns> {
 #[derive(Debug, Default)]
 struct Slot {
     /// Queues that are not due yet.
-    due: Ordered<Micros, (QueueId, DomainId)>,
+    due: Ordered<Micros, Turn>,
     /// Queues that are due, by rank.
     ready: Ordered<Rank, QueueId>,
     /// The time of its valid entry in the outer heap by time.
@@ -59,13 +71,13 @@ impl<S: Strategy> Schedule<S> {
         addresses: &Addresses,
         id: AddressId,
         due: Micros,
-        (queue, domain): (QueueId, DomainId),
+        turn: Turn,
     ) {
         self.waiting += 1;
         if id as usize >= self.slots.len() {
             self.slots.resize_with(id as usize + 1, Slot::default);
         }
-        self.slots[id as usize].due.push(Reverse((due, (queue, domain))));
+        self.slots[id as usize].due.push(Reverse((due, turn)));
         self.update(addresses, id);
     }
 
@@ -119,11 +131,11 @@ impl<S: Strategy> Schedule<S> {
             }
             slot.scheduled = None;
             if addresses.may_start(id, now) {
-                while let Some(&Reverse((due, (queue, domain)))) = slot.due.peek()
+                while let Some(&Reverse((due, turn))) = slot.due.peek()
                     && due <= now
                 {
                     slot.due.pop();
-                    slot.ready.push(Reverse((self.strategy.rank(queue, domain), queue)));
+                    slot.ready.push(Reverse((self.strategy.rank(turn), turn.queue)));
                 }
                 self.offer(id);
             }

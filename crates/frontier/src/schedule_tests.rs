@@ -69,7 +69,7 @@ fn schedule(concurrency: u32, interval: Micros, most_domains: u32) -> Orders {
 /// Places a queue of a domain.
 fn place(orders: &mut Orders, address: AddressId, due: Micros, queue: QueueId, domain: &str) {
     let domain = orders.domains.of(domain);
-    orders.schedule.enqueue(&orders.addresses, address, due, (queue, domain));
+    orders.schedule.enqueue(&orders.addresses, address, due, Turn { queue, domain, level: 0 });
 }
 
 #[test]

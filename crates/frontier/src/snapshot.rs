@@ -140,6 +140,7 @@ impl<R: Resolve> Frontier<R> {
             let mut queue = unpack_host(&mut from, agent, &mut frontier.robots).ok_or_else(damaged)?;
             queue.backlog = frontier.hosts.unpack_backlog(&mut from)?;
             unpack_marks(&mut queue, &mut from).ok_or_else(damaged)?;
+            frontier.hosts.unpack_levels(&mut queue, &mut from)?;
             queued += queue.backlog.len() as u64;
             if frontier.hosts.find(&queue.host).is_some() {
                 return Err(damaged()); // only one of two would ever be asked
@@ -317,6 +318,7 @@ fn pack_queue(
     // Not in the version before.
     put_number(record, queue.mark);
     queue.origins.pack_mark(record);
+    queue.backlog.pack_others(&packed, count, record);
     Ok(())
 }
 

@@ -6,9 +6,9 @@ use std::io;
 
 use lycosa_url::Micros;
 
-use crate::politeness::domains::DomainId;
+use crate::levels::MOST;
 use crate::queue::Queue;
-use crate::schedule::QueueId;
+use crate::schedule::Turn;
 use crate::spill::Spill;
 use crate::waiting::Waiting;
 
@@ -18,12 +18,13 @@ pub(crate) type Rank = u64;
 /// The order of URLs within the frontier.
 pub(crate) trait Strategy {
     /// The rank of a queue that has become due. It stays as it is until the queue is served.
-    fn rank(&mut self, queue: QueueId, domain: DomainId) -> Rank;
+    fn rank(&mut self, turn: Turn) -> Rank;
 
     /// A queue with this rank is served.
     fn serve(&mut self, rank: Rank);
 
-    /// Takes out a host's next URL that is due. Default: first in, first out; robots.txt and the URLs that waited for it first.
+    /// Takes out a host's next URL that is due. Default: the greatest priority first, then first in, first out; robots.txt and the
+    /// URLs that waited for it before all others.
     fn next_url(
         &mut self,
         queue: &mut Queue,
@@ -35,45 +36,78 @@ pub(crate) trait Strategy {
     }
 }
 
-/// Registered domains take turns (start-time fair queueing, Goyal, Vin and Cheng 1996).
+/// The greatest priority first; among equal ones registered domains take turns (start-time fair queueing, Goyal, Vin and Cheng
+/// 1996).
 ///
-/// Guarantee: however many hosts a domain has, another domain's request waits for at most one request of each domain that was
-/// ready before it.
+/// Guarantee: however many hosts a domain has, another domain's request waits for at most one request of each domain of its level
+/// that was ready before it, and for those of greater levels. Without priorities there is one level.
 #[derive(Debug, Default)]
 pub(crate) struct FairTurns {
+    /// The greatest level first.
+    levels: [Turns; LEVELS],
+}
+
+/// The number of levels.
+const LEVELS: usize = 2 * MOST as usize + 1;
+
+/// Bits of a rank that have the tag; those above have the level.
+const TAG_BITS: u32 = 56;
+
+/// The turns of the domains of one level.
+#[derive(Debug, Default)]
+struct Turns {
     /// By domain: the tag of its next turn, unless the clock has passed it.
-    next: Vec<Rank>,
+    next: Vec<u64>,
     /// The tag that was served last.
-    clock: Rank,
+    clock: u64,
 }
 
 impl Strategy for FairTurns {
-    fn rank(&mut self, _queue: QueueId, domain: DomainId) -> Rank {
-        let domain = domain as usize;
-        if domain >= self.next.len() {
-            self.next.resize(domain + 1, 0);
+    fn rank(&mut self, turn: Turn) -> Rank {
+        let level = usize::try_from(MOST.saturating_sub(turn.level)).unwrap_or(0).min(LEVELS - 1);
+        let (turns, domain) = (&mut self.levels[level], turn.domain as usize);
+        if domain >= turns.next.len() {
+            turns.next.resize(domain + 1, 0);
         }
-        let tag = self.next[domain].max(self.clock);
-        self.next[domain] = tag + 1;
-        tag
+        let tag = turns.next[domain].max(turns.clock);
+        turns.next[domain] = tag + 1;
+        (level as u64) << TAG_BITS | tag
     }
 
     fn serve(&mut self, rank: Rank) {
-        self.clock = self.clock.max(rank);
+        if let Some(turns) = self.levels.get_mut((rank >> TAG_BITS) as usize) {
+            turns.clock = turns.clock.max(rank & ((1 << TAG_BITS) - 1));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::levels::Level;
+
+    fn turn(queue: u32, domain: u32, level: Level) -> Turn {
+        Turn { queue, domain, level }
+    }
 
     #[test]
     fn who_comes_late_waits_for_one_of_each_and_not_for_all() {
         let (mut turns, large, small) = (FairTurns::default(), 0, 1);
-        let tags: Vec<Rank> = (0..10_000).map(|queue| turns.rank(queue, large)).collect();
+        let tags: Vec<Rank> = (0..10_000).map(|queue| turns.rank(turn(queue, large, 0))).collect();
         turns.serve(tags[3_000]);
-        let turn = turns.rank(10_000, small);
-        assert!(turn <= tags[3_001], "the next but one");
-        assert!(turns.rank(10_001, small) > turn, "and only one of its own");
+        let late = turns.rank(turn(10_000, small, 0));
+        assert!(late <= tags[3_001], "the next but one");
+        assert!(turns.rank(turn(10_001, small, 0)) > late, "and only one of its own");
+    }
+
+    #[test]
+    fn a_greater_priority_comes_first_and_each_level_is_fair() {
+        let (mut turns, large, small) = (FairTurns::default(), 0, 1);
+        let many: Vec<Rank> = (0..100).map(|queue| turns.rank(turn(queue, large, 2))).collect();
+        let low: Vec<Rank> = (0..100).map(|queue| turns.rank(turn(queue, large, -1))).collect();
+        let usual = turns.rank(turn(200, small, 0));
+        assert!(many[99] < usual && usual < low[0]);
+        many.iter().for_each(|rank| turns.serve(*rank));
+        assert!(turns.rank(turn(201, small, -1)) <= low[1], "what was served above does not delay it");
     }
 }

@@ -5,6 +5,7 @@ use lycosa_records::{Purpose, Request, RequestOptions, Step};
 use lycosa_url::{CrawlUrl, Digest, Micros, UrlRef};
 
 use crate::codec;
+use crate::levels::{Level, level_of};
 use crate::patience::Evidence;
 use crate::schedule::QueueId;
 
@@ -32,6 +33,22 @@ impl<'a> Candidate<'a> {
         let Request { url, depth, chain, options, .. } = request;
         Candidate { url: url.borrow(), depth: *depth, chain, options: options.as_deref() }
     }
+
+    /// The level of its priority.
+    pub(crate) fn level(&self) -> Level {
+        self.options.map_or(0, |options| level_of(options.priority))
+    }
+
+    /// Whether it says no more than a link: a URL, its depth and its priority.
+    pub(crate) fn is_link(&self) -> bool {
+        let only = |options: &RequestOptions| *options == prioritised(options.priority);
+        self.chain.is_empty() && self.options.is_none_or(only)
+    }
+}
+
+/// What the request of a link with a priority has beyond a GET.
+pub(crate) fn prioritised(priority: i32) -> RequestOptions {
+    RequestOptions { priority, ..RequestOptions::default() }
 }
 
 /// A URL that waits for its turn.
@@ -84,6 +101,11 @@ impl Waiting {
     pub(crate) fn candidate(&self) -> Candidate<'_> {
         let (chain, options) = (&self.chain[..], self.options.as_deref());
         Candidate { url: self.url.borrow(), depth: self.depth, chain, options }
+    }
+
+    /// The level of its priority.
+    pub(crate) fn level(&self) -> Level {
+        self.options.as_ref().map_or(0, |options| level_of(options.priority))
     }
 
     /// Its request key.

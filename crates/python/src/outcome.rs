@@ -230,6 +230,12 @@ impl Outcome {
         self.0.links.iter().map(|link| link.details.anchor).collect()
     }
 
+    /// The priority of each link, in the order of `links`; 0 unless a parse stage of your own has set it.
+    #[getter]
+    fn link_priorities(&self) -> Vec<i32> {
+        self.0.links.iter().map(|link| link.priority).collect()
+    }
+
     /// The bounds that it has reached, by their stable names: what is beyond them is left out.
     #[getter]
     fn bounds(&self) -> Vec<&'static str> {

@@ -236,7 +236,7 @@ impl Request {
         &self.record.task.name
     }
 
-    /// Requests with a greater priority come first, where the strategy heeds it.
+    /// Requests with a greater priority come first: -4 to 4, what is beyond counts as these.
     #[getter]
     fn priority(&self) -> i32 {
         self.options().map_or(0, |options| options.priority)

@@ -43,9 +43,11 @@ pub(crate) fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         Value::Pairs(pairs)
     } else if let Ok(texts) = given.extract::<Vec<String>>() {
         Value::Texts(texts)
+    } else if let Ok(numbers) = given.extract::<Vec<i64>>() {
+        Value::Numbers(numbers)
     } else {
         let found = given.get_type().name()?;
-        let allowed = "None, bool, int, str, bytes, dict, a list of str or of pairs of str";
+        let allowed = "None, bool, int, str, bytes, dict, a list of str, of int or of pairs of str";
         return Err(PyTypeError::new_err(format!("{name}: a {found} is not allowed; allowed: {allowed}")));
     })
 }

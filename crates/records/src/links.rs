@@ -22,13 +22,14 @@ pub struct Links {
     details: Option<Box<Details>>,
 }
 
-/// Optional details of links: each list is empty or has one text per link; trailing empty texts may be
-/// missing.
+/// Optional details of links: each list is empty or has one item per link; trailing empty texts and zeros may
+/// be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Details {
     anchors: Vec<Box<str>>,
     rels: Vec<Box<str>>,
     contexts: Vec<Box<str>>,
+    priorities: Vec<i32>,
 }
 
 /// What a page says about a link.
@@ -51,6 +52,8 @@ pub struct Link<'a> {
     pub nofollow: bool,
     /// Its details; empty texts if none are stored.
     pub details: LinkDetails<'a>,
+    /// Its priority; 0 unless a stage has set it.
+    pub priority: i32,
 }
 
 impl Links {
@@ -73,10 +76,10 @@ impl Links {
     pub fn memory(&self) -> usize {
         let texts =
             |texts: &[Box<str>]| texts.iter().map(|text| text.len() + size_of::<Box<str>>()).sum::<usize>();
-        let details = self
-            .details
-            .as_ref()
-            .map_or(0, |details| texts(&details.anchors) + texts(&details.rels) + texts(&details.contexts));
+        let details = self.details.as_ref().map_or(0, |details| {
+            let priorities = details.priorities.capacity() * size_of::<i32>();
+            texts(&details.anchors) + texts(&details.rels) + texts(&details.contexts) + priorities
+        });
         self.text.capacity() + self.digests.capacity() * 16 + details
     }
 
@@ -87,8 +90,8 @@ impl Links {
         self.finish(*url.digest(), nofollow);
     }
 
-    /// Links to these URLs, each once. Links that exist already keep their details and `nofollow`; `nofollow`
-    /// applies to the others.
+    /// Links to these URLs, each once. Links that exist already keep their details, priority and `nofollow`;
+    /// `nofollow` applies to the others.
     #[must_use]
     pub fn changed<'a>(&self, urls: impl IntoIterator<Item = &'a CrawlUrl>, nofollow: bool) -> Links {
         let said: HashMap<&Digest, Link<'_>> = self.iter().map(|link| (link.url.digest(), link)).collect();
@@ -97,8 +100,20 @@ impl Links {
             let before = said.get(url.digest());
             links.push(url, before.map_or(nofollow, |link| link.nofollow));
             links.keep(before.map_or(LinkDetails::default(), |link| link.details));
+            links.keep_priority(before.map_or(0, |link| link.priority));
         }
         links
+    }
+
+    /// Sets the priority of each link; returns whether there was one for each.
+    pub fn set_priorities(&mut self, priorities: Vec<i32>) -> bool {
+        if priorities.len() != self.len() {
+            return false;
+        }
+        if self.details.is_some() || priorities.iter().any(|priority| *priority != 0) {
+            self.details.get_or_insert_default().priorities = priorities;
+        }
+        true
     }
 
     /// The links, in order.
@@ -127,7 +142,9 @@ impl Links {
             rel: of(&details.rels),
             context: of(&details.contexts),
         });
-        Some(Link { url, nofollow: self.is_nofollow(place), details })
+        let priorities = self.details.as_deref().map_or(&[][..], |details| &details.priorities);
+        let priority = priorities.get(place).copied().unwrap_or_default();
+        Some(Link { url, nofollow: self.is_nofollow(place), details, priority })
     }
 
     /// Completes a link from the text after the last line feed.
@@ -170,6 +187,16 @@ impl Links {
         }
     }
 
+    /// Stores the priority of the last link.
+    fn keep_priority(&mut self, priority: i32) {
+        let place = self.len() - 1;
+        if priority != 0 {
+            let priorities = &mut self.details.get_or_insert_default().priorities;
+            priorities.resize(place, 0);
+            priorities.push(priority);
+        }
+    }
+
     /// Builds links from their columns; `Err` has the reason why these are invalid.
     fn of_columns(columns: Columns<'_>) -> Result<Self, String> {
         let text = columns.urls;
@@ -184,10 +211,11 @@ impl Links {
                 columns.digests.0.len()
             ));
         }
-        let details = Details { anchors: columns.anchors, rels: columns.rels, contexts: columns.contexts };
-        let fits = |texts: &Vec<Box<str>>| texts.len() <= count;
+        let Columns { anchors, rels, contexts, priorities, .. } = columns;
+        let details = Details { anchors, rels, contexts, priorities };
+        let texts = [&details.anchors, &details.rels, &details.contexts].map(Vec::len);
         if columns.nofollow.0.len() > count.div_ceil(8)
-            || !(fits(&details.anchors) && fits(&details.rels) && fits(&details.contexts))
+            || texts.iter().chain([&details.priorities.len()]).any(|length| *length > count)
         {
             return Err("links: more details than urls".to_owned());
         }
@@ -284,6 +312,8 @@ struct Columns<'a> {
     rels: Vec<Box<str>>,
     #[serde(default)]
     contexts: Vec<Box<str>>,
+    #[serde(default)]
+    priorities: Vec<i32>,
 }
 
 /// One link in human-readable encodings.
@@ -299,6 +329,8 @@ struct Readable<'a> {
     rel: Cow<'a, str>,
     #[serde(skip_serializing_if = "is_default")]
     context: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_default")]
+    priority: i32,
 }
 
 impl Serialize for Links {
@@ -310,6 +342,7 @@ impl Serialize for Links {
                 anchor: link.details.anchor.into(),
                 rel: link.details.rel.into(),
                 context: link.details.context.into(),
+                priority: link.priority,
             }));
         }
         let details = self.details.as_deref();
@@ -320,7 +353,9 @@ impl Serialize for Links {
         ];
         let columns =
             columns.into_iter().filter_map(|(name, texts)| Some((name, texts.filter(|t| !t.is_empty())?)));
-        let length = 2 + usize::from(!self.nofollow.is_empty()) + columns.clone().count();
+        let priorities = details.map_or(&[][..], |details| &details.priorities);
+        let optional = usize::from(!self.nofollow.is_empty()) + usize::from(!priorities.is_empty());
+        let length = 2 + optional + columns.clone().count();
         let mut map = serializer.serialize_map(Some(length))?;
         map.serialize_entry("urls", &self.text)?;
         map.serialize_entry("digests", &Blob(self.digests.as_flattened().into()))?;
@@ -329,6 +364,9 @@ impl Serialize for Links {
         }
         for (name, texts) in columns {
             map.serialize_entry(name, texts)?;
+        }
+        if !priorities.is_empty() {
+            map.serialize_entry("priorities", priorities)?;
         }
         map.end()
     }
@@ -345,6 +383,7 @@ impl<'de> Deserialize<'de> for Links {
                 .map_err(|bad| D::Error::custom(format!("links: {:?}: {bad}", link.url)))?;
             links.push(&url, link.nofollow);
             links.keep(LinkDetails { anchor: &link.anchor, rel: &link.rel, context: &link.context });
+            links.keep_priority(link.priority);
         }
         Ok(links)
     }
@@ -361,10 +400,11 @@ mod tests {
     }
 
     /// Links by their public interface.
-    fn seen(links: &Links) -> Vec<(String, bool, [String; 3])> {
+    fn seen(links: &Links) -> Vec<(String, bool, [String; 3], i32)> {
         let one = |link: Link<'_>| {
             let LinkDetails { anchor, rel, context } = link.details;
-            (link.url.as_str().to_owned(), link.nofollow, [anchor, rel, context].map(str::to_owned))
+            let texts = [anchor, rel, context].map(str::to_owned);
+            (link.url.as_str().to_owned(), link.nofollow, texts, link.priority)
         };
         links.iter().map(one).collect()
     }
@@ -384,8 +424,8 @@ mod tests {
         let links = builder.finish();
         let none = || String::new();
         let expected = [
-            ("http://example.com/a/b".to_owned(), false, ["first".to_owned(), none(), none()]),
-            ("http://b.example/".to_owned(), true, [none(), none(), none()]),
+            ("http://example.com/a/b".to_owned(), false, ["first".to_owned(), none(), none()], 0),
+            ("http://b.example/".to_owned(), true, [none(), none(), none()], 0),
         ];
         assert_eq!(seen(&links), expected);
         assert_eq!((links.len(), links.url_bytes()), (2, 22 + 17));
@@ -403,6 +443,7 @@ mod tests {
                 anchors: none(),
                 rels: none(),
                 contexts: none(),
+                priorities: Vec::new(),
             })
         };
         assert_eq!(with("http://a/\nhttps://b:1/x?y\n", 32, 1).unwrap().len(), 2);
@@ -426,12 +467,13 @@ mod tests {
     proptest! {
         #[test]
         fn links_come_back_from_both_encodings(
-            all in proptest::collection::vec(("https?://[a-z]{1,9}(:[1-9][0-9]{0,3})?/[a-z/]{0,9}", any::<bool>(), ["[a-z ]{0,3}", "[a-z]{0,2}", ".{0,2}"]), 0..20),
+            all in proptest::collection::vec(("https?://[a-z]{1,9}(:[1-9][0-9]{0,3})?/[a-z/]{0,9}", any::<bool>(), ["[a-z ]{0,3}", "[a-z]{0,2}", ".{0,2}"], -2i32..3), 0..20),
         ) {
             let mut links = Links::default();
-            for (text, nofollow, [anchor, rel, context]) in &all {
+            for (text, nofollow, [anchor, rel, context], priority) in &all {
                 links.push(&url(text), *nofollow);
                 links.keep(LinkDetails { anchor, rel, context });
+                links.keep_priority(*priority);
             }
             prop_assert_eq!(seen(&links).len(), all.len());
             let packed = rmp_serde::to_vec_named(&links).unwrap();
@@ -453,9 +495,11 @@ mod tests {
         links.push(&one, true);
         links.keep(LinkDetails { anchor: "One", ..LinkDetails::default() });
         links.push(&two, false);
+        assert!(links.set_priorities(vec![0, 7]) && !links.set_priorities(vec![1]), "one for each");
         let changed = links.changed([&two, &one, &new, &one], true);
-        let said = |link: Link<'_>| (link.url.to_owned(), link.nofollow, link.details.anchor.to_owned());
+        let said = |link: Link<'_>| (link.url.to_owned(), link.nofollow, link.details.anchor.to_owned(), link.priority);
         let said: Vec<_> = changed.iter().map(said).collect();
-        assert_eq!(said, [(two, false, "".into()), (one, true, "One".into()), (new, true, "".into())]);
+        let expected = [(two, false, "".into(), 7), (one, true, "One".into(), 0), (new, true, "".into(), 0)];
+        assert_eq!(said, expected);
     }
 }

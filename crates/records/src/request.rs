@@ -124,7 +124,8 @@ pub struct RequestOptions {
     /// Validators of a conditional request.
     #[serde(skip_serializing_if = "is_default")]
     pub validators: Validators,
-    /// Requests of a host with a greater priority come first, if the strategy uses it.
+    /// Requests with a greater priority come first: of a host, and of hosts that may be asked at the same
+    /// time.
     #[serde(skip_serializing_if = "is_default")]
     pub priority: i32,
     /// The user's metadata.

@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 # Before pydantic is imported: it would read the metadata of all installed packages for plugins, a tenth of the start.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
+from lycosa.cli import RawHelp
 from lycosa.cli.status import STATUSES, status_of, status_text
 from lycosa.cli.told import told
 from lycosa.end import NOTHING, PARTIAL, SUSPENDED
@@ -58,7 +58,7 @@ def add_parser(subparsers: Any) -> None:
         help="crawl from seeds to files",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RawHelp,
     )
     add = parser.add_argument
     add(
@@ -210,6 +210,8 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
 
 def _assignment(text: str) -> dict[str, Any]:
     """Parse ``a.b=value``; a value that is not TOML is text."""
+    import tomllib  # only for --set
+
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise SettingError("--set", text, "KEY=VALUE, such as politeness.host_interval=2")

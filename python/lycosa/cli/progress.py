@@ -1,18 +1,18 @@
-"""Progress of a crawl: live on a terminal, plain lines elsewhere; a table at the end."""
+"""Progress of a crawl: live on a terminal, plain lines elsewhere; a table at the end.
+
+rich is imported only for the live display: a crawl of one page would spend an eighth of its time with it.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import deque
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
-
+from lycosa.cli import columns
 from lycosa.words import counted
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ LIVE, PLAIN = 0.25, 5.0
 #: Seconds over which the rate is averaged.
 WINDOW = 5.0
 
+
+#: Columns of a table's frame, and of its values at least.
+FRAME, NARROWEST = 7, 20
 
 #: The states of admitted URLs, and their names in the summary.
 STATES = {"done": "done", "failed": "failed", "refused": "refused", "leased": "in flight", "waiting": "waiting"}
@@ -42,7 +45,6 @@ class Progress:
     def __init__(self, crawl: Crawl) -> None:
         """Show nothing before the context is entered."""
         self._crawl = crawl
-        self._console = Console(stderr=True)
         #: Seconds and pages of this session.
         self._recent: deque[tuple[float, int]] = deque([(0.0, 0)])
         self._end = threading.Event()
@@ -62,17 +64,26 @@ class Progress:
 
     def _show(self) -> None:
         """Update the display until the end; the thread's body."""
-        if self._console.is_terminal:
-            with Live(console=self._console, refresh_per_second=4, transient=True) as live:
-                while not self._end.wait(LIVE):
-                    report = self._crawl.report()
-                    if report:
-                        live.update(Text(self._line(report)))
+        if sys.stderr.isatty():
+            if not self._end.wait(LIVE):
+                self._show_live()
         else:
             while not self._end.wait(PLAIN):
                 report = self._crawl.report()
                 if report:
-                    self._console.print(self._line(report), highlight=False, soft_wrap=True)
+                    print(self._line(report), file=sys.stderr, flush=True)
+
+    def _show_live(self) -> None:
+        """Update one line on a terminal until the end."""
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
+            while not self._end.wait(LIVE):
+                report = self._crawl.report()
+                if report:
+                    live.update(Text(self._line(report)))
 
     def _rate(self, report: dict[str, Any]) -> float:
         """Return the recent rate in pages per second."""
@@ -125,7 +136,6 @@ def print_summary(report: dict[str, Any], status: str, *, to_standard: bool = Tr
 
     status: the last line. To standard output or standard error.
     """
-    table = Table(title="Crawl", title_justify="left", show_header=False)
     frontier, session, names = report["frontier"], report["session"], report["names"]
     rows = [
         ("pages", _over_time("page", report["pages"], report["seconds"])),
@@ -158,16 +168,41 @@ def print_summary(report: dict[str, Any], status: str, *, to_standard: bool = Tr
         told = f"{_over_time('page', session['pages'], session['seconds'])}, {session['bytes'] / 1e6:,.1f} MB, "
         rows.insert(1, ("of these in this session", told + counted(session["names"]["questions"], "DNS question")))
         rows.insert(1, ("sessions", f"{report['sessions']:,}; all figures are of all of them"))
-    for name, value in rows:
-        table.add_row(name, value)
-    console = Console(stderr=not to_standard)
-    console.print(table)
+    stream = sys.stdout if to_standard else sys.stderr
+    lines = ["Crawl", *_table(rows, columns(stream), is_ascii=not (stream.encoding or "").lower().startswith("utf"))]
     if end := report["end"]:
-        console.print(end["text"], highlight=False, markup=False, soft_wrap=True)
+        lines.append(end["text"])
         if end["resume"]:
-            console.print(f"to resume: {end['resume']}", highlight=False, markup=False, soft_wrap=True)
+            lines.append(f"to resume: {end['resume']}")
     if status:
-        console.print(status, highlight=False, markup=False, soft_wrap=True)
+        lines.append(status)
+    print(*lines, sep="\n", file=stream, flush=True)
+
+
+def _table(rows: list[tuple[str, str]], width: int, *, is_ascii: bool) -> list[str]:
+    """Return the lines of a table of two columns, whose texts are wrapped at the width."""
+    names = max(len(name) for name, _ in rows)
+    values = max(width - names - FRAME, NARROWEST)
+    cells = [(name, _wrapped(value, values)) for name, value in rows]
+    values = max(len(line) for _, lines in cells for line in lines)
+    bar, dash = ("|", "-") if is_ascii else ("│", "─")
+    corners = ("+++", "+++") if is_ascii else ("┌┬┐", "└┴┘")
+    first, last = (f"{left}{dash * (names + 2)}{middle}{dash * (values + 2)}{right}" for left, middle, right in corners)
+    body = [
+        f"{bar} {name if number == 0 else '':{names}} {bar} {line:{values}} {bar}"
+        for name, lines in cells
+        for number, line in enumerate(lines)
+    ]
+    return [first, *body, last]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most so many characters."""
+    if len(text) <= width:
+        return [text]
+    import textwrap
+
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
 
 
 def _over_time(thing: str, count: int, seconds: float) -> str:

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import ValidationInfo
 
 from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.explain import explain
-from lycosa.job import Room
+from lycosa.model import AfterValidator, BeforeValidator, Field, Room, ValidationError, model_validator
 from lycosa.names.resolver import ENCRYPTED, MAX_CONCURRENCY, MAX_RATE
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +42,7 @@ def overview(
         "public_suffix_list": record.public_suffix_list if record else None,
         "seeds": record.settings.get("seeds", []) if record else [],
         "writer": writer,
-        "last_run": dataclasses.asdict(record.last_run) if record and record.last_run else None,
+        "last_run": record.last_run._asdict() if record and record.last_run else None,
         "counts": counts,
         "log": log,
         "snapshots": directory.snapshot_positions(),

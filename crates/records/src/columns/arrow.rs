@@ -48,6 +48,7 @@ fn data_type<T>(get: &Get<T>) -> DataType {
         Get::Flag(_) => DataType::Boolean,
         Get::Time(_) => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         Get::Texts(_) => list(DataType::Utf8),
+        Get::Numbers(_) => list(DataType::Int32),
         Get::Flags(_) => list(DataType::Boolean),
         Get::Steps(_) => list(DataType::Struct(step_fields())),
         Get::Fields(_) => list(DataType::Struct(header_fields())),
@@ -104,6 +105,14 @@ fn array<T>(records: &[impl AsRef<T>], column: &Column<T>, texts: TextDecoder) -
             let mut builder = ListBuilder::new(StringBuilder::new());
             for record in each() {
                 get(record).for_each(|text| builder.values().append_value(text));
+                builder.append(true);
+            }
+            Arc::new(builder.finish())
+        }
+        Get::Numbers(get) => {
+            let mut builder = ListBuilder::new(PrimitiveBuilder::<Int32Type>::new());
+            for record in each() {
+                get(record).for_each(|number| builder.values().append_value(number));
                 builder.append(true);
             }
             Arc::new(builder.finish())

@@ -67,6 +67,7 @@ impl<T> Line<'_, T> {
             Get::Time(get) => map.serialize_entry(name, &timestamp(get(record))),
             Get::Json(get) => map.serialize_entry(name, &get(record)),
             Get::Texts(get) => map.serialize_entry(name, &Each::of(get(record))),
+            Get::Numbers(get) => map.serialize_entry(name, &Each::of(get(record))),
             Get::Flags(get) => map.serialize_entry(name, &Each::of(get(record))),
             Get::Steps(get) => {
                 let steps = get(record).map(|(url, status)| Pair(("url", url), ("status", status)));

@@ -60,6 +60,8 @@ enum Get<T: 'static> {
     Time(fn(&T) -> Micros),
     /// A list of texts.
     Texts(for<'a> fn(&'a T) -> Items<'a, Cow<'a, str>>),
+    /// A list of numbers of 32 bits that may be below 0.
+    Numbers(for<'a> fn(&'a T) -> Items<'a, i32>),
     /// A list of flags.
     Flags(for<'a> fn(&'a T) -> Items<'a, bool>),
     /// A list of steps: URL and status.

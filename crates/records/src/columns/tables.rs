@@ -131,6 +131,16 @@ fn set_links(outcome: &mut Outcome, value: Value) -> Result<(), WrongValue> {
     Ok(())
 }
 
+/// Sets the priorities of an outcome's links.
+fn set_link_priorities(outcome: &mut Outcome, value: Value) -> Result<(), WrongValue> {
+    const ALLOWED: &str = "a list of int of 32 bits, one for each link";
+    let (given, priorities) = (value.name(), value.numbers(ALLOWED)?);
+    match outcome.links.set_priorities(priorities) {
+        true => Ok(()),
+        false => Err(WrongValue { given, allowed: ALLOWED }),
+    }
+}
+
 columns! { Request:
     /// The URL, in canonical form.
     ["url"] Get::Text(|request| request.url.as_str());
@@ -144,7 +154,7 @@ columns! { Request:
     ["job"] Get::Text(|request| &request.task.job);
     /// The task within the job.
     ["task"] Get::Text(|request| &request.task.name);
-    /// Requests with a greater priority come first, if the strategy uses it.
+    /// Requests with a greater priority come first: -4 to 4, what is beyond counts as these.
     ["priority"] Get::Signed(|request| request.options.as_ref().map_or(0, |options| options.priority)), set |request, value| { options(request).priority = value.number("an int of 32 bits")?; Ok(()) };
     /// Number of links from the nearest seed.
     ["depth"] Get::Number(|request| request.depth);
@@ -272,6 +282,9 @@ columns! { Outcome:
     /// The attribute rel of each link, if parse.link_details contains rel; in the order of links. Not written
     /// unless store.fields names it.
     also ["link_rels"] Get::Texts(|outcome| links(outcome, |link| link.details.rel));
+    /// Priority of each link, as of requests; 0 unless a parse stage of your own sets it; in the order of
+    /// links. Not written unless store.fields names it.
+    also ["link_priorities"] Get::Numbers(|outcome| Box::new(outcome.links.iter().map(|link| link.priority))), set set_link_priorities;
     /// The method of the request. Not written unless store.fields names it.
     also ["method"] Get::Text(|outcome| outcome.request().method());
     /// Source of the response: http/1.0, http/1.1, h2, browser, cache. Not written unless store.fields names

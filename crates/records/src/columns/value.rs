@@ -21,6 +21,8 @@ pub enum Value {
     Bytes(Bytes),
     /// Texts.
     Texts(Vec<String>),
+    /// Whole numbers.
+    Numbers(Vec<i64>),
     /// Pairs of texts, such as header fields.
     Pairs(Vec<(String, String)>),
     /// JSON values by name.
@@ -55,6 +57,7 @@ impl Value {
             Value::Text(_) => "a str",
             Value::Bytes(_) => "bytes",
             Value::Texts(_) => "a list of str",
+            Value::Numbers(_) => "a list of int",
             Value::Pairs(_) => "a list of pairs of str",
             Value::Map(_) => "a dict",
         }
@@ -103,6 +106,19 @@ impl Value {
         match self {
             Value::Texts(texts) => Ok(texts),
             other => Err(other.wrong("a list of str")),
+        }
+    }
+
+    /// Numbers of this type.
+    pub(crate) fn numbers<N: TryFrom<i64>>(self, allowed: &'static str) -> Result<Vec<N>, WrongValue> {
+        match self {
+            Value::Numbers(ref numbers) => {
+                let numbers = numbers.iter().map(|number| N::try_from(*number)).collect::<Result<_, _>>();
+                numbers.map_err(|_| self.wrong(allowed))
+            }
+            // An empty list is one of anything.
+            Value::Texts(texts) if texts.is_empty() => Ok(Vec::new()),
+            other => Err(other.wrong(allowed)),
         }
     }
 
