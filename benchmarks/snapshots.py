@@ -90,8 +90,8 @@ def crawl(count: int, directory: Path) -> dict[str, object]:
 
 
 def accept(frontier: _core.Frontier, log: _core.Log, numbers: range) -> None:
-    """Record and accept links."""
-    requests = Requests([Request(url(number), depth=1) for number in numbers])
+    """Record and accept URLs."""
+    requests = Requests([Request(url(number)) for number in numbers])
     log.append_requests(requests)
     frontier.add_requests(requests)
 

@@ -29,8 +29,8 @@ class Crawl:
         self.snapshots = Snapshots(self.frontier, self.log, place=str(folder), log_bytes=1, seconds=0)
 
     def accept(self, numbers: range) -> None:
-        """Record and accept links."""
-        requests = Requests([Request(url(number), depth=1) for number in numbers])
+        """Record and accept URLs."""
+        requests = Requests([Request(url(number)) for number in numbers])
         self.log.append_requests(requests)
         self.frontier.add_requests(requests)
 
