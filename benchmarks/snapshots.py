@@ -72,7 +72,7 @@ def crawl(count: int, directory: Path) -> dict[str, object]:
         accept(frontier, log, range(number, number + BATCH))
         number += BATCH
         began = time.perf_counter()
-        snapshots.save_if_due()
+        snapshots.begin()
         begins.append((time.perf_counter() - began) * 1e3)
         longest = 0.0
         while snapshots.is_writing:

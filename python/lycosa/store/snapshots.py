@@ -84,7 +84,7 @@ class Snapshots:
             return
         grown = self._log.end() - self._last
         if grown >= max(self._log_bytes, GROWTH * self._size) and time.monotonic() - self._made >= self._seconds:
-            self._begin()
+            self.begin()
 
     @property
     def is_writing(self) -> bool:
@@ -107,7 +107,7 @@ class Snapshots:
             if self.is_writing:
                 time.sleep(LOOK)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Begin a snapshot of the current state."""
         self._made = time.monotonic()
         with _warned(), self._quiet() as agree:
