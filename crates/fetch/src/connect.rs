@@ -87,12 +87,7 @@ impl Dialer {
     }
 
     /// TLS over an open connection.
-    async fn encrypt(
-        &self,
-        stream: TcpStream,
-        request: &Request,
-        trace: &Trace,
-    ) -> Result<Socket, Failure> {
+    async fn encrypt(&self, stream: TcpStream, request: &Request, trace: &Trace) -> Result<Socket, Failure> {
         let began = self.clock.now();
         let name = tls::server_name(&request.url)?;
         let stream = self.tls.connect(name, stream).await.map_err(|error| tls::handshake_failure(&error))?;

@@ -59,7 +59,8 @@ impl Backlog {
         grown
     }
 
-    /// Takes out the next URL; `held`, the bytes in memory, shrinks by what is freed and grows by what is read.
+    /// Takes out the next URL.
+    #[cfg(test)]
     pub(crate) fn pop(
         &mut self,
         host: &str,
@@ -69,7 +70,8 @@ impl Backlog {
         self.pop_if(host, spill, held, |_| true)
     }
 
-    /// Takes out the next URL if it is the one that is looked for.
+    /// Takes out the next URL if it is the one that is looked for; `held`, the bytes in memory, shrinks by what is freed and
+    /// grows by what is read.
     pub(crate) fn pop_if(
         &mut self,
         host: &str,

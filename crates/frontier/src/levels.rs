@@ -87,13 +87,17 @@ impl Levels {
         held: &mut usize,
         wanted: impl Fn(&Waiting) -> bool,
     ) -> io::Result<Option<Waiting>> {
+        let mut found = None;
         for (_, backlog) in self.all_mut() {
-            if let Some(waiting) = backlog.pop_if(host, spill, held, &wanted)? {
-                self.drop_empty(held);
-                return Ok(Some(waiting));
+            found = backlog.pop_if(host, spill, held, &wanted)?;
+            if found.is_some() {
+                break;
             }
         }
-        Ok(None)
+        if found.is_some() {
+            self.drop_empty(held);
+        }
+        Ok(found)
     }
 
     /// Shows each URL, the greatest level first; pieces on disk are read one by one and not stored.

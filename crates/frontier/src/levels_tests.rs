@@ -99,7 +99,9 @@ fn what_was_out_at_a_snapshot_comes_before_all_levels() {
     for kept in [&[][..], &[0], &[-2], &[3], &[3, 0, -4]] {
         let (mut levels, mut held) = (Levels::default(), 0);
         let url = |name: &str| CrawlUrl::parse(&format!("http://a.example/{name}")).unwrap();
-        kept.iter().for_each(|level| drop(push(&mut levels, *level, &url("kept"))));
+        for level in kept {
+            push(&mut levels, *level, &url("kept"));
+        }
         let mut first = Vec::new();
         Waiting::new(url("first")).pack(&mut first);
         let mut packed = Vec::new();
@@ -119,7 +121,9 @@ fn what_was_out_at_a_snapshot_comes_before_all_levels() {
 fn a_snapshot_whose_levels_are_damaged_is_refused() {
     let url = CrawlUrl::parse("http://a.example/").unwrap();
     let mut levels = Levels::default();
-    [2, 1].into_iter().for_each(|level| drop(push(&mut levels, level, &url)));
+    for level in [2, 1] {
+        push(&mut levels, level, &url);
+    }
     let mut packed = Vec::new();
     levels.pack_others(&[], 0, &mut packed);
     let read = |packed: &[u8]| {

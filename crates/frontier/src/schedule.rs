@@ -13,8 +13,8 @@ use std::collections::BinaryHeap;
 
 use lycosa_url::Micros;
 
-use crate::politeness::addresses::Addresses;
 use crate::levels::Level;
+use crate::politeness::addresses::Addresses;
 use crate::politeness::domains::DomainId;
 use crate::strategy::{FairTurns, Rank, Strategy};
 
@@ -66,13 +66,7 @@ struct Slot {
 
 impl<S: Strategy> Schedule<S> {
     /// Puts a queue at an address, due at a time.
-    pub(crate) fn enqueue(
-        &mut self,
-        addresses: &Addresses,
-        id: AddressId,
-        due: Micros,
-        turn: Turn,
-    ) {
+    pub(crate) fn enqueue(&mut self, addresses: &Addresses, id: AddressId, due: Micros, turn: Turn) {
         self.waiting += 1;
         if id as usize >= self.slots.len() {
             self.slots.resize_with(id as usize + 1, Slot::default);

@@ -497,7 +497,9 @@ mod tests {
         links.push(&two, false);
         assert!(links.set_priorities(vec![0, 7]) && !links.set_priorities(vec![1]), "one for each");
         let changed = links.changed([&two, &one, &new, &one], true);
-        let said = |link: Link<'_>| (link.url.to_owned(), link.nofollow, link.details.anchor.to_owned(), link.priority);
+        let said = |link: Link<'_>| {
+            (link.url.to_owned(), link.nofollow, link.details.anchor.to_owned(), link.priority)
+        };
         let said: Vec<_> = changed.iter().map(said).collect();
         let expected = [(two, false, "".into(), 7), (one, true, "One".into(), 0), (new, true, "".into(), 0)];
         assert_eq!(said, expected);
