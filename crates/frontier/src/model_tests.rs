@@ -346,9 +346,11 @@ impl World {
                     "every admitted URL is settled"
                 );
                 // What is left in queues is entries of URLs that were settled before a crash.
-                for id in 0..self.frontier.hosts.len() {
-                    assert_eq!(self.frontier.next_waiting(id as u32, Micros::MAX).unwrap(), None);
+                let all: Vec<_> = self.frontier.hosts.iter().map(|(id, _)| id).collect();
+                for id in all {
+                    assert_eq!(self.frontier.next_waiting(id, Micros::MAX).unwrap(), None);
                 }
+                assert_eq!(self.frontier.hosts.cold.urls(), 0);
                 assert_eq!(self.frontier.hosts.memory(), 0, "all memory of queues is accounted for");
                 return;
             }

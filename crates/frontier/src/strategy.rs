@@ -4,6 +4,7 @@
 
 use std::io;
 
+use hashbrown::HashMap;
 use lycosa_url::Micros;
 
 use crate::politeness::domains::DomainId;
@@ -42,19 +43,26 @@ pub(crate) trait Strategy {
 #[derive(Debug, Default)]
 pub(crate) struct FairTurns {
     /// By domain: the tag of its next turn, unless the clock has passed it.
-    next: Vec<Rank>,
+    next: HashMap<DomainId, Rank>,
     /// The tag that was served last.
     clock: Rank,
+    /// The number of tags at which those that the clock has passed are forgotten.
+    forget_at: usize,
 }
+
+/// Tags below which none is forgotten.
+const FEW: usize = 1024;
 
 impl Strategy for FairTurns {
     fn rank(&mut self, _queue: QueueId, domain: DomainId) -> Rank {
-        let domain = domain as usize;
-        if domain >= self.next.len() {
-            self.next.resize(domain + 1, 0);
+        if self.next.len() >= self.forget_at.max(FEW) {
+            let clock = self.clock;
+            self.next.retain(|_, tag| *tag > clock);
+            self.forget_at = 2 * self.next.len();
         }
-        let tag = self.next[domain].max(self.clock);
-        self.next[domain] = tag + 1;
+        let next = self.next.entry(domain).or_default();
+        let tag = (*next).max(self.clock);
+        *next = tag + 1;
         tag
     }
 
@@ -75,5 +83,19 @@ mod tests {
         let turn = turns.rank(10_000, small);
         assert!(turn <= tags[3_001], "the next but one");
         assert!(turns.rank(10_001, small) > turn, "and only one of its own");
+    }
+
+    #[test]
+    fn what_the_clock_has_passed_takes_no_memory() {
+        let mut turns = FairTurns::default();
+        for domain in 0..100_000 {
+            for _ in 0..2 {
+                let tag = turns.rank(domain, domain);
+                turns.serve(tag);
+            }
+        }
+        assert!(turns.next.len() <= 2 * FEW, "{} tags", turns.next.len());
+        let many = (0..9).map(|queue| turns.rank(queue, 7)).max();
+        assert!(many > Some(turns.rank(9, 8)), "a domain that had many turns lately waits longer");
     }
 }
