@@ -342,3 +342,7 @@ fn unpack_marks(queue: &mut Queue, from: &mut &[u8]) -> Option<()> {
     queue.origins.set_mark(number()?, number()? != 0);
     Some(())
 }
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

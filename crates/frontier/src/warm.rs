@@ -146,7 +146,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Brings the hosts with a key back: mostly one.
-    fn warm(&mut self, key: u64, now: Micros) -> io::Result<()> {
+    pub(crate) fn warm(&mut self, key: u64, now: Micros) -> io::Result<()> {
         for (number, cold) in self.hosts.cold.take(key)?.into_iter().enumerate() {
             let id = self.place(cold, number == 0)?;
             self.enqueue(id, now);
