@@ -148,7 +148,9 @@ impl<R: Resolve> Frontier<R> {
     /// Brings the hosts with a key back: mostly one.
     pub(crate) fn warm(&mut self, key: u64, now: Micros) -> io::Result<()> {
         for (number, cold) in self.hosts.cold.take(key)?.into_iter().enumerate() {
-            let id = self.place(cold, number == 0)?;
+            // The first was counted when it came; of the others, those that had been in memory.
+            let is_counted = number == 0 || !cold.state.is_empty();
+            let id = self.place(cold, is_counted)?;
             self.enqueue(id, now);
         }
         Ok(())
