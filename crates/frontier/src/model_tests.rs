@@ -389,7 +389,9 @@ proptest! {
         events in events(),
         ahead in prop_oneof![Just(Ahead::Off), Just(Ahead::Parsed), Just(Ahead::Random(1)), Just(Ahead::Links(1)), Just(Ahead::Due(2))],
         warm_hosts in prop_oneof![Just(usize::MAX), 1usize..4],
+        key_bits in prop_oneof![Just(u64::MAX), Just(3)],
     ) {
+        crate::cold::tests::USED_BITS.set(key_bits);
         let directory = tempfile::tempdir().unwrap();
         let mut world = World::new(directory.path(), ahead, warm_hosts);
         for event in &events {

@@ -1,6 +1,6 @@
 //! Snapshots: those of the version before, and bytes that are none.
 
-use lycosa_url::Micros;
+use lycosa_url::{FailureKind, Micros};
 
 use super::*;
 use crate::Scope;
@@ -10,9 +10,10 @@ use crate::tests::{Names, SECOND, answer, crawl, frontier, url};
 fn saved() -> (Frontier<Names>, Settings, Vec<u8>) {
     let settings = Settings { scope: Scope::Any, domain_pages: Some(2), ..Settings::default() };
     let (mut frontier, _) = frontier(settings.clone());
-    let seeds = ["http://a.com/1", "http://www.a.com/", "http://b.com/1", "http://b.com/2", "http://c.com/1"];
-    frontier.add(&seeds.map(url), 0).unwrap();
-    for now in [0, 1, 2].map(|second| second * SECOND) {
+    let seeds = ["http://a.com/1", "http://www.a.com/", "http://b.com/1", "http://b.com/2", "http://b.com/3", "http://c.com/1"];
+    let seeds = [&seeds[..], &["http://c.com/2"]].concat();
+    frontier.add(&seeds.into_iter().map(url).collect::<Vec<_>>(), 0).unwrap();
+    for now in [0, 1].map(|second| second * SECOND) {
         let requests = frontier.take(9, now).unwrap();
         let mut pages: Vec<_> =
             requests.into_iter().map(|request| answer(request, now, 200, &[], "", &[])).collect();
@@ -46,8 +47,8 @@ fn of_version_8(frontier: &Frontier<Names>, snapshot: &[u8]) -> Vec<u8> {
     let queues = frontier.hosts.warm_len();
     (0..queues + 2).for_each(|_| put(&next(&mut from)));
     let mut paces = next(&mut from);
-    put_number(&mut paces, 2);
-    [2, 2].into_iter().for_each(|pages| put_number(&mut paces, pages));
+    put_number(&mut paces, 3);
+    [2, 1, 1].into_iter().for_each(|pages| put_number(&mut paces, pages));
     put(&paces);
     put(&next(&mut from));
     old.extend_from_slice(from);
@@ -70,7 +71,9 @@ fn a_snapshot_of_the_version_before_is_read() {
         (log, settled)
     });
     assert_eq!(logs[0], logs[1]);
-    assert!(logs[0].0.iter().any(|(_, url)| url == "http://c.com/1"));
+    assert!(logs[0].0.iter().any(|(_, url)| url == "http://c.com/2"));
+    let refused: Vec<_> = logs[0].1.iter().map(|(_, url, kind)| (&**url, *kind)).collect();
+    assert_eq!(refused, [("http://b.com/3", FailureKind::DomainBudget)], "pages of domains are known");
 }
 
 #[test]

@@ -121,7 +121,9 @@ impl<R: Resolve> Frontier<R> {
             && !queue.pace.is_busy()
             && queue.front.is_empty()
             && queue.later.is_empty();
-        let is_judged = queue.trouble.as_ref().is_none_or(|evidence| evidence.given_up.is_some());
+        // The evidence against a host that URLs wait for is looked after.
+        let is_judged = queue.is_empty()
+            || queue.trouble.as_ref().is_none_or(|evidence| evidence.given_up.is_some());
         let learnt_by = now.saturating_sub(self.longest_doubt());
         is_named && is_still && is_judged && self.robots.are_settled(&queue.origins, learnt_by)
     }

@@ -189,7 +189,7 @@ impl Journal {
             self.files.insert(number, Segment { file, end, live, dirty: false });
             self.next = self.next.max(number.saturating_add(1));
         }
-        if let Some((last, _)) = self.listing()?.last() {
+        if let Some((last, _)) = self.listing()?.last_key_value() {
             self.next = self.next.max(last.saturating_add(1));
         }
         Ok(())
@@ -336,7 +336,7 @@ mod tests {
         all.sync().unwrap();
         let path = directory.path().join("0000000000.test");
         let bytes = fs::read(&path).unwrap();
-        for damaged in [0, 4, 9, 16, 600, bytes.len() - 9] {
+        for damaged in [0, 4, 8, 16, 20, 600, bytes.len() - 1] {
             let mut other = bytes.clone();
             other[damaged] ^= 0x40;
             fs::write(&path, &other).unwrap();

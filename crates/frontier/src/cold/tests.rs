@@ -1,10 +1,16 @@
 //! Hosts on disk: what is put in comes out, whatever keys collide.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
 use super::*;
+
+thread_local! {
+    /// Bits of keys that are used in this thread: with few of them, keys collide.
+    pub(crate) static USED_BITS: Cell<u64> = const { Cell::new(u64::MAX) };
+}
 
 /// What can happen.
 #[derive(Clone, Debug)]
@@ -50,7 +56,8 @@ fn check(model: &mut Model, taken: Vec<ColdHost>, events: usize) -> Result<(), T
 
 proptest! {
     #[test]
-    fn what_is_put_in_comes_out_once(steps in steps()) {
+    fn what_is_put_in_comes_out_once(steps in steps(), bits in prop_oneof![Just(u64::MAX), Just(15)]) {
+        USED_BITS.set(bits);
         let directory = tempfile::tempdir().unwrap();
         let mut cold = Cold::new(Some(directory.path().to_owned()));
         let (mut model, mut events): (Model, usize) = (Model::new(), 0);
@@ -114,7 +121,7 @@ proptest! {
 }
 
 #[test]
-fn a_host_comes_back_with_all_its_urls() {
+fn hosts_come_back_in_the_order_in_which_they_came_with_all_their_urls() {
     let directory = tempfile::tempdir().unwrap();
     let mut cold = Cold::new(Some(directory.path().to_owned()));
     for number in [3, 1, 2, 1, 3, 4] {
@@ -124,15 +131,16 @@ fn a_host_comes_back_with_all_its_urls() {
     while let Some(key) = cold.next().unwrap() {
         order.extend(cold.take(key).unwrap().into_iter().map(|cold| (cold.packed[0], cold.urls)));
     }
-    order.sort_unstable_by_key(|(number, _)| *number);
-    assert_eq!(order, [(1, 2), (2, 1), (3, 2), (4, 1)], "each once, with all its URLs");
+    assert_eq!(order, [(3, 2), (1, 2), (2, 1), (4, 1)]);
 }
 
 #[test]
 fn bytes_that_are_no_snapshot_are_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let mut cold = Cold::new(Some(directory.path().to_owned()));
-    (0..40).for_each(|number| drop(cold.append(&host(number), &[], 1, |into| into.push(1)).unwrap()));
+    for number in 0..40 {
+        cold.append(&host(number), &[], 1, |into| into.push(1)).unwrap();
+    }
     cold.sync().unwrap();
     let mut saved = Vec::new();
     cold.save(&mut saved).unwrap();

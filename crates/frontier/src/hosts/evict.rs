@@ -71,7 +71,8 @@ impl Hosts {
         match self.cold.append(host, &[], 1, |into| pack(into, candidate, (0, 0))) {
             Ok(is_first) => {
                 if is_first {
-                    domains.count_host(domains.of(host));
+                    let domain = domains.of(host);
+                    domains.count_host(domain);
                 }
                 Ok(true)
             }
