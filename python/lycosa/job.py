@@ -385,6 +385,12 @@ class Frontier(Room):
         ge=1,
         description="hosts with a queue; links to more are dropped. none: as many as fit into an eighth of memory",
     )
+    warm_hosts: int | None = Field(
+        None,
+        ge=1,
+        description="hosts in memory that URLs wait for, beside hosts that fail and those of hundreds of URLs; further ones "
+        "wait on disk, about fifty bytes in memory each. none: as many as fit into an eighth of memory",
+    )
 
 
 class Store(Room):

@@ -30,7 +30,13 @@ NAME_BYTES = 31
 MOST_LANES, LEAST_MEMORY, LEAST_NAMES = 4, 64 * MIB, 1_000
 
 #: Settings of the frontier, and the share that each of them is.
-PARTS = {"seen_memory": "seen", "queue_memory": "queues", "cookie_memory": "cookies", "max_hosts": "hosts"}
+PARTS = {
+    "seen_memory": "seen",
+    "queue_memory": "queues",
+    "cookie_memory": "cookies",
+    "max_hosts": "hosts",
+    "warm_hosts": "warm",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class Shares:
     outputs: int  # rows that outputs read from the log, decoded
     names: int  # the cache of names, by its capacity
     hosts: int  # hosts with a queue, not bytes
+    warm: int  # those of them in memory that URLs wait for; the rest is on disk
 
 
 def shares(job: Job) -> Shares:
@@ -61,6 +68,8 @@ def shares(job: Job) -> Shares:
     names = job.names.capacity * NAME_BYTES
     # Names that take more than a sixteenth reduce the other shares.
     left = max(total - max(names - total // 16, 0), total // 4)
+
+    fitting = left // 8 // HOST_BYTES
 
     def of_frontier(name: str, share: int) -> int:
         """Return the job's setting; if it is the default, at most the share."""
@@ -78,7 +87,8 @@ def shares(job: Job) -> Shares:
         decoding=min(left // 8, 512 * MIB),
         outputs=min(left // 16, 128 * MIB),
         names=names,
-        hosts=job.frontier.max_hosts or left // 8 // HOST_BYTES,
+        hosts=job.frontier.max_hosts or fitting,
+        warm=job.frontier.warm_hosts or fitting,
     )
 
 

@@ -80,6 +80,7 @@ class FrontierSettings(TypedDict, total=False):
     snapshot_bytes: int
     snapshot_interval: float
     max_hosts: int | None
+    warm_hosts: int | None
 
 
 class FetchSettings(TypedDict, total=False):

@@ -60,6 +60,14 @@ def test_the_defaults_of_the_frontier_are_upper_bounds_and_what_is_set_counts() 
     assert (job.frontier.seen_memory, job.frontier.queue_memory) == (128 * MIB, 200 * MIB)
 
 
+def test_hosts_beyond_those_that_fit_are_on_disk() -> None:
+    usual = shares(Job(memory=1024 * MIB))
+    many = shares(make_job({"memory": "1 GiB", "frontier": {"max_hosts": 10_000_000}}))
+    assert usual.hosts == usual.warm == 128 * MIB // 640
+    assert (many.hosts, many.warm) == (10_000_000, usual.warm)
+    assert divided(Job(), many).frontier.warm_hosts == many.warm
+
+
 def test_it_is_told_in_one_line() -> None:
     assert told(Job(memory=512 * MIB)) == "memory: 512 MiB"
     assert told(Job(memory=6 << 30)) == "memory: 6.0 GiB"

@@ -37,6 +37,44 @@ enum Piece {
 }
 
 impl Backlog {
+    /// So many URLs, packed one after the other. `held`, the bytes in memory, grows by them.
+    pub(crate) fn of(packed: Vec<u8>, len: usize, held: &mut usize) -> Self {
+        if len == 0 {
+            return Backlog::default();
+        }
+        *held += packed.capacity();
+        Backlog { pieces: VecDeque::from([Piece::Memory(packed)]), len, ..Backlog::default() }
+    }
+
+    /// All URLs, packed one after the other.
+    pub(crate) fn packed(&self, host: &str, spill: &Spill) -> io::Result<Vec<u8>> {
+        let mut packed = self.head[self.at..].to_vec();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Memory(bytes) => packed.extend_from_slice(bytes),
+                Piece::Disk(block, from) => {
+                    let bytes = spill.read(block)?;
+                    packed.extend_from_slice(bytes.get(*from as usize..).ok_or_else(|| damaged_queue(host))?);
+                }
+            }
+        }
+        packed.extend_from_slice(&self.tail);
+        Ok(packed)
+    }
+
+    /// Drops all URLs; `held` shrinks by what is freed.
+    pub(crate) fn clear(&mut self, spill: &mut Spill, held: &mut usize) {
+        self.source.iter().for_each(|block| spill.free(block));
+        *held = held.saturating_sub(self.head.capacity() + self.tail.capacity());
+        for piece in &self.pieces {
+            match piece {
+                Piece::Memory(bytes) => *held = held.saturating_sub(bytes.capacity()),
+                Piece::Disk(block, _) => spill.free(block),
+            }
+        }
+        *self = Backlog::default();
+    }
+
     /// How many wait.
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -264,6 +302,7 @@ mod tests {
         Spill(usize),
         ForgetHead,
         Snapshot,
+        Move,
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -273,6 +312,7 @@ mod tests {
             1 => (1usize..300).prop_map(Step::Spill),
             1 => Just(Step::ForgetHead),
             1 => Just(Step::Snapshot),
+            1 => Just(Step::Move),
         ];
         proptest::collection::vec(step, 0..300)
     }
@@ -305,6 +345,12 @@ mod tests {
                         spill.sync().unwrap();
                         (spill, held) = (Spill::new(Some(directory.path().to_owned())), 0);
                         backlog = Backlog::unpack(&mut &packed[..], &mut spill, &mut held).unwrap();
+                    }
+                    Step::Move => {
+                        let (packed, len) = (backlog.packed("a.example", &spill).unwrap(), backlog.len());
+                        backlog.clear(&mut spill, &mut held);
+                        prop_assert_eq!((held, backlog.len(), spill.used().len()), (0, 0, 0));
+                        backlog = Backlog::of(packed, len, &mut held);
                     }
                 }
                 let pieces = backlog.pieces.iter().map(|piece| match piece {

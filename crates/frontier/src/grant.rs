@@ -31,6 +31,7 @@ impl<R: Resolve> Frontier<R> {
         }
         self.receive_names(now);
         self.expire_leases(now);
+        self.rotate(now)?;
         self.decide_suspensions(now);
         self.review(now);
         self.ask_names(0, now);
@@ -258,7 +259,10 @@ impl<R: Resolve> Frontier<R> {
 
     /// Puts a URL that was on lease at the end of its queue; a robots.txt at its head.
     pub(crate) fn requeue(&mut self, id: QueueId, waiting: Waiting, now: Micros) {
-        if waiting.purpose() == Purpose::Robots {
+        if let Some(owner) = &waiting.owner {
+            if owner.queue != id {
+                self.guests.insert(id);
+            }
             self.hosts[id].front.push(waiting);
         } else {
             self.hosts.requeue(id, &waiting);

@@ -265,6 +265,11 @@ impl Health {
         self.healthy.iter().rev().cloned().collect()
     }
 
+    /// The queues of these hosts, and of those whose names a probe round asks for.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = QueueId> {
+        self.healthy.iter().map(|healthy| healthy.queue).chain(self.asked.iter().copied())
+    }
+
     /// How many healthy hosts are remembered, each of another registered domain.
     pub(crate) fn healthy_count(&self) -> usize {
         self.healthy.len()

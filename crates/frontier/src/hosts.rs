@@ -1,14 +1,17 @@
-//! All hosts with their queues, and the memory that their waiting URLs take.
+//! All hosts with their queues, and the memory that their waiting URLs take. Which hosts are in memory is decided in
+//! `hosts/evict.rs`; those that are not are in `cold/mod.rs`.
 //!
 //! Filled by admission, retries and redirects ([`Hosts::push`], [`Hosts::requeue`]); emptied by grants ([`Hosts::next_waiting`]).
 //!
 //! Guarantees:
-//! 1. A host has at most one queue, and keeps its number.
+//! 1. A host has at most one queue, and keeps its number while it is in memory.
 //! 2. The bytes that backlogs store in memory are counted; beyond `queue_memory` tails are written to the disk, if there is a
 //!    directory, so that memory is bounded by it and by short tails.
 //! 3. A host beyond `max_hosts`, or beyond `domain_hosts` of its registered domain, gets no queue.
 
-use std::collections::BTreeSet;
+mod evict;
+
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::hash::BuildHasher;
 use std::io;
@@ -19,6 +22,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::{Digest, Micros, UrlRef};
 
 use crate::Settings;
+use crate::cold::Cold;
 use crate::dedup::{Tombstone, Tombstones};
 use crate::levels::Levels;
 use crate::politeness::domains::Domains;
@@ -36,6 +40,20 @@ const SPILLED_TAILS: [usize; 3] = [4096, 1024, 128];
 #[derive(Debug)]
 pub(crate) struct Hosts {
     queues: Vec<Queue>,
+    /// Slots of hosts that are not in memory any more.
+    vacant: Vec<QueueId>,
+    /// Hosts that are not in memory.
+    pub(crate) cold: Cold,
+    /// Hosts in memory that nothing waits for, by the time since when that is so; some have been woken since, or have left.
+    rested: VecDeque<(Micros, QueueId)>,
+    resting: usize,
+    /// Hosts in memory that many URLs wait for.
+    large: usize,
+    warm_hosts: usize,
+    /// The number of hosts in memory up to which no other try is made to have some leave.
+    sweep_at: usize,
+    /// The first error of the disk that could not be returned at once.
+    error: Option<io::Error>,
     /// Queues by host name; the names are stored in the queues only.
     by_name: HashTable<QueueId>,
     hasher: DefaultHashBuilder,
@@ -57,6 +75,14 @@ impl Hosts {
     pub(crate) fn new(settings: &Settings) -> Self {
         Hosts {
             queues: Vec::new(),
+            vacant: Vec::new(),
+            cold: Cold::new(settings.queue_directory.clone()),
+            rested: VecDeque::new(),
+            resting: 0,
+            large: 0,
+            warm_hosts: settings.warm_hosts,
+            sweep_at: 0,
+            error: None,
             by_name: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             memory: 0,
@@ -70,58 +96,75 @@ impl Hosts {
         }
     }
 
-    /// Hosts with a queue.
+    /// Hosts with a queue, in memory or on disk.
     pub(crate) fn len(&self) -> usize {
-        self.queues.len()
+        self.warm_len() + self.cold.len()
     }
 
-    /// All queues, in the order of their numbers.
+    /// All queues in memory, in the order of their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
-        (0..).zip(&self.queues)
+        (0..).zip(&self.queues).filter(|(_, queue)| !queue.is_vacant())
     }
 
-    /// All queues, to be changed.
+    /// All queues in memory, to be changed.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (QueueId, &mut Queue)> {
-        (0..).zip(&mut self.queues)
+        (0..).zip(&mut self.queues).filter(|(_, queue)| !queue.is_vacant())
     }
 
-    /// The queue of a host, if it has one.
+    /// The queue of a host, if it is in memory.
     pub(crate) fn find(&self, host: &str) -> Option<QueueId> {
         let hash = self.hasher.hash_one(host);
         self.by_name.find(hash, |id| &*self.queues[*id as usize].host == host).copied()
     }
 
-    /// The queue of a host; an empty one if it had none.
-    pub(crate) fn find_or_insert(&mut self, host: &str, domains: &mut Domains) -> QueueId {
-        let hash = self.hasher.hash_one(host);
-        if let Some(&id) = self.by_name.find(hash, |id| &*self.queues[*id as usize].host == host) {
-            return id;
-        }
-        self.insert(Queue::new(host), domains)
-    }
-
-    /// Takes a new queue; returns its number.
+    /// Takes a new queue, and counts its host; returns its number.
     pub(crate) fn insert(&mut self, mut queue: Queue, domains: &mut Domains) -> QueueId {
         queue.domain = domains.of(&queue.host);
         domains.count_host(queue.domain);
-        let id = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
-        let hash = self.hasher.hash_one(&*queue.host);
-        self.queues.push(queue);
+        self.adopt(queue)
+    }
+
+    /// Takes a queue whose host is counted; returns its number.
+    pub(crate) fn adopt(&mut self, queue: Queue) -> QueueId {
+        let id = match self.vacant.pop() {
+            Some(id) => {
+                self.queues[id as usize] = queue;
+                id
+            }
+            None => {
+                self.queues.push(queue);
+                u32::try_from(self.queues.len() - 1).unwrap_or(u32::MAX)
+            }
+        };
+        let hash = self.hash(id);
         let (queues, hasher) = (&self.queues, &self.hasher);
         self.by_name.insert_unique(hash, id, |id| hasher.hash_one(&*queues[*id as usize].host));
+        self.measure(id);
         id
     }
 
-    /// Whether a URL's host has a queue or may get one. Counts the URL otherwise; returns the message for the first.
+    /// The queue of a host; an empty one if it had none.
+    #[cfg(test)]
+    pub(crate) fn find_or_insert(&mut self, host: &str, domains: &mut Domains) -> QueueId {
+        self.find(host).unwrap_or_else(|| self.insert(Queue::new(host), domains))
+    }
+
+    /// The hash of a host's name.
+    fn hash(&self, id: QueueId) -> u64 {
+        self.hasher.hash_one(&*self.queues[id as usize].host)
+    }
+
+    /// Whether a URL's host, which is not in memory, has a queue or may get one. Counts the URL otherwise; returns the message for the
+    /// first.
     pub(crate) fn has_capacity_for(
         &mut self,
         url: UrlRef<'_>,
         domains: &Domains,
     ) -> Result<(), Option<String>> {
-        if self.find(url.host()).is_some() {
+        if self.is_cold(url.host()) {
             return Ok(());
         }
-        let is_full = self.queues.len() >= self.max_hosts;
+        let is_full = self.len() >= self.max_hosts;
         if !is_full && domains.hosts_of(url.host()) < self.domain_hosts {
             return Ok(());
         }
@@ -151,12 +194,14 @@ impl Hosts {
     pub(crate) fn push(&mut self, id: QueueId, candidate: &Candidate<'_>) {
         let backlog = &mut self.queues[id as usize].backlog;
         self.memory += backlog.push(candidate.level(), |into| pack(into, candidate, (0, 0)));
+        self.measure(id);
     }
 
     /// Puts a URL that was taken out at the end of its level in its host's queue.
     pub(crate) fn requeue(&mut self, id: QueueId, waiting: &Waiting) {
         let backlog = &mut self.queues[id as usize].backlog;
         self.memory += backlog.push(waiting.level(), |into| waiting.pack(into));
+        self.measure(id);
     }
 
     /// Takes out what is next in a queue, due, and not settled yet.
@@ -167,8 +212,11 @@ impl Hosts {
         tombstones: &mut Tombstones,
         now: Micros,
     ) -> io::Result<Option<Waiting>> {
-        let queue = &mut self.queues[id as usize];
-        while let Some(mut waiting) = strategy.next_url(queue, &mut self.spill, &mut self.memory, now)? {
+        loop {
+            let queue = &mut self.queues[id as usize];
+            let next = strategy.next_url(queue, &mut self.spill, &mut self.memory, now)?;
+            self.measure(id);
+            let Some(mut waiting) = next else { return Ok(None) };
             if tombstones.is_empty() || waiting.owner.is_some() {
                 return Ok(Some(waiting));
             }
@@ -181,7 +229,6 @@ impl Hosts {
                 None => return Ok(Some(waiting)),
             }
         }
-        Ok(None)
     }
 
     /// Takes a URL out of its queue if it is next there; entries before it that are settled are dropped.
@@ -192,18 +239,22 @@ impl Hosts {
         tombstones: &mut Tombstones,
     ) -> io::Result<Option<Waiting>> {
         let queue = &mut self.queues[id as usize];
+        let mut found = None;
         loop {
             let wanted = |waiting: &Waiting| {
                 let found = waiting.key();
                 found == *digest || tombstones.is_settled(&found)
             };
             let popped = queue.backlog.pop_if(&queue.host, &mut self.spill, &mut self.memory, wanted)?;
-            let Some(waiting) = popped else { return Ok(None) };
+            let Some(waiting) = popped else { break };
             tombstones.remove(&waiting.key());
             if waiting.key() == *digest {
-                return Ok(Some(waiting));
+                found = Some(waiting);
+                break;
             }
         }
+        self.measure(id);
+        Ok(found)
     }
 
     /// Shows each page's URL that waits in a queue, in no order.
@@ -218,8 +269,10 @@ impl Hosts {
     }
 
     /// Writes waiting URLs to the disk when they take more memory than they may, together with `others` bytes.
-    /// A full disk is no error here: the URLs stay in memory, and the log, which the same disk stores, stops the crawl.
+    /// A full disk is no error here: the URLs stay in memory, and the log, which the same disk stores, stops the crawl. Returns also an
+    /// earlier error of the disk.
     pub(crate) fn relieve(&mut self, others: usize) -> io::Result<()> {
+        self.check()?;
         if self.memory + others <= self.relieve_at || !self.spill.is_possible() {
             return Ok(());
         }
@@ -247,19 +300,30 @@ impl Hosts {
         }
     }
 
-    /// Writes what is gathered to its file; returns the numbers of the files in use.
+    /// Returns an earlier error of the disk.
+    fn check(&self) -> io::Result<()> {
+        match &self.error {
+            Some(error) => Err(io::Error::new(error.kind(), error.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes what is gathered to its files; returns the numbers of the files of waiting URLs that are in use.
     pub(crate) fn flush(&mut self) -> io::Result<BTreeSet<u32>> {
+        self.check()?;
         self.spill.flush()?;
+        self.cold.flush()?;
         Ok(self.spill.used())
     }
 
-    /// The files of waiting URLs.
+    /// The files of waiting URLs and of hosts.
     pub(crate) fn spill_files(&self) -> impl Iterator<Item = &File> {
-        self.spill.files()
+        self.spill.files().chain(self.cold.files())
     }
 
     /// Makes the files in use durable.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.cold.sync()?;
         self.spill.sync()
     }
 

@@ -109,14 +109,20 @@ impl<R: Resolve> Frontier<R> {
 
     /// Puts a new URL at the end of its host's queue.
     fn push_new(&mut self, candidate: &Candidate<'_>, now: Micros) {
+        let found = self.hosts.find(candidate.url.host());
         if candidate.depth > 0
+            && found.is_none()
             && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.politeness.domains)
         {
             message.into_iter().for_each(|message| self.trouble.health.report(message));
             return;
         }
         self.tally.shift(State::Unknown, State::Waiting, 1);
-        let id = self.queue_of(candidate.url.host());
+        let id = match found {
+            Some(id) => id,
+            None if self.push_cold(candidate) => return,
+            None => self.queue_of(candidate.url.host(), now),
+        };
         self.hosts.push(id, candidate);
         if !self.hosts[id].is_scheduled {
             self.enqueue(id, now);

@@ -93,6 +93,12 @@ impl Leases {
         self.active.iter().map(|(number, lease)| (*number, lease))
     }
 
+    /// The queues of active leases, and of requests of an earlier process without an outcome.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = QueueId> {
+        let unanswered = self.unanswered.values().map(|(queue, _)| *queue);
+        self.active.values().map(|lease| lease.queue).chain(unanswered)
+    }
+
     /// Whether no lease is active.
     pub(crate) fn is_empty(&self) -> bool {
         self.active.is_empty()
@@ -184,11 +190,11 @@ impl Leases {
         self.unanswered.extract_if(move |_, (_, granted)| *granted < process).map(|(_, (queue, _))| queue)
     }
 
-    /// Appends the active leases to a record of a snapshot.
-    pub(crate) fn pack(&self, record: &mut Vec<u8>) {
+    /// Appends the active leases to a record of a snapshot; `number_of`: the numbers that their queues have there.
+    pub(crate) fn pack(&self, record: &mut Vec<u8>, number_of: impl Fn(QueueId) -> u64) {
         put_number(record, self.active.len() as u64);
         for (number, lease) in &self.active {
-            [*number, lease.queue.into(), lease.granted]
+            [*number, number_of(lease.queue), lease.granted]
                 .into_iter()
                 .for_each(|part| put_number(record, part));
         }
@@ -250,7 +256,7 @@ mod tests {
         for queue in 0..3 {
             first.grant(queue, 0, page(), 10 + u64::from(queue));
         }
-        first.pack(&mut packed);
+        first.pack(&mut packed, u64::from);
         let mut second = leases();
         assert_eq!(second.unpack(&mut &packed[..], 2), None, "there are only two queues");
         second.unpack(&mut &packed[..], 3).unwrap();

@@ -38,6 +38,42 @@ pub(crate) struct Levels {
 struct Others(Vec<(Level, Backlog)>);
 
 impl Levels {
+    /// URLs that are packed one after the other. `held`, the bytes in memory, grows by them.
+    pub(crate) fn of(packed: Vec<u8>, len: usize, host: &str, held: &mut usize) -> io::Result<Self> {
+        let mut levels = Levels::default();
+        // Most hosts have level 0 only: then the bytes stay as they are.
+        for is_usual in [false, true] {
+            let mut from = &packed[..];
+            while !from.is_empty() {
+                let before = from;
+                let level = Waiting::unpack(host, &mut from).ok_or_else(damaged)?.level();
+                let url = &before[..before.len() - from.len()];
+                if (level == 0) == is_usual {
+                    *held += levels.push(level, |into| into.extend_from_slice(url));
+                }
+            }
+            if levels.others.is_none() {
+                return Ok(Levels { usual: Backlog::of(packed, len, held), others: None });
+            }
+        }
+        Ok(levels)
+    }
+
+    /// All URLs, packed one after the other, the greatest level first.
+    pub(crate) fn packed(&self, host: &str, spill: &Spill) -> io::Result<Vec<u8>> {
+        let mut packed = Vec::new();
+        for (_, backlog) in self.all() {
+            packed.extend(backlog.packed(host, spill)?);
+        }
+        Ok(packed)
+    }
+
+    /// Drops all URLs; `held` shrinks by what is freed.
+    pub(crate) fn clear(&mut self, spill: &mut Spill, held: &mut usize) {
+        self.all_mut().for_each(|(_, backlog)| backlog.clear(spill, held));
+        self.drop_empty(held);
+    }
+
     /// How many wait.
     pub(crate) fn len(&self) -> usize {
         self.all().map(|(_, backlog)| backlog.len()).sum()

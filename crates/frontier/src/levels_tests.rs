@@ -16,6 +16,7 @@ enum Step {
     Spill(usize),
     ForgetHead,
     Snapshot,
+    Move,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -25,6 +26,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (1usize..300).prop_map(Step::Spill),
         1 => Just(Step::ForgetHead),
         1 => Just(Step::Snapshot),
+        1 => Just(Step::Move),
     ];
     proptest::collection::vec(step, 0..200)
 }
@@ -42,7 +44,10 @@ fn next(model: &mut Model) -> Option<CrawlUrl> {
 }
 
 fn push(levels: &mut Levels, level: Level, url: &CrawlUrl) -> usize {
-    levels.push(level, |into| crate::waiting::pack(into, &Candidate::link(url.borrow(), 1), (0, 0)))
+    let options = crate::waiting::prioritised(level.into());
+    let options = (level != 0).then_some(&options);
+    let candidate = Candidate { options, ..Candidate::link(url.borrow(), 1) };
+    levels.push(level, |into| crate::waiting::pack(into, &candidate, (0, 0)))
 }
 
 proptest! {
@@ -69,12 +74,18 @@ proptest! {
                     let mut packed = Vec::new();
                     levels.pack(&[], 0, &mut packed);
                     levels.pack_others(&[], 0, &mut packed);
-                    spill.sync().unwrap();
+                    spill.flush().unwrap();
                     (spill, held) = (Spill::new(Some(directory.path().to_owned())), 0);
                     let mut from = &packed[..];
                     levels = Levels::unpack(&mut from, &mut spill, &mut held).unwrap();
                     levels.unpack_others(&mut from, &mut spill, &mut held).unwrap();
                     prop_assert!(from.is_empty());
+                }
+                Step::Move => {
+                    let (packed, len) = (levels.packed("a.example", &spill).unwrap(), levels.len());
+                    levels.clear(&mut spill, &mut held);
+                    prop_assert_eq!((held, levels.len(), spill.used().len()), (0, 0, 0));
+                    levels = Levels::of(packed, len, "a.example", &mut held).unwrap();
                 }
             }
             prop_assert_eq!(levels.level(), model.keys().next_back().copied());

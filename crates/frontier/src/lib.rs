@@ -9,7 +9,8 @@
 //! |---|---|---|
 //! | admission | `admission.rs` | scope, depth, nofollow, ports; counts of what it refuses |
 //! | dedup | `dedup.rs` | known URLs, suspected links, tombstones |
-//! | hosts | `hosts.rs`, `queue.rs`, `levels.rs` | host queues, the memory of waiting URLs and their files |
+//! | hosts | `hosts.rs`, `queue.rs`, `levels.rs`, `warm.rs` | host queues, the memory of waiting URLs and their files |
+//! | cold hosts | `cold/` | hosts on disk with their URLs |
 //! | schedule | `schedule.rs`, `strategy.rs` | which due queue is next, and which URL of it |
 //! | names | `names.rs`, `ahead.rs` | names that are wanted, asked for, retried; idle time |
 //! | robots | `robots/` | rules, and the state of each origin |
@@ -33,6 +34,7 @@ mod backlog;
 mod captive;
 mod channel;
 mod codec;
+mod cold;
 mod cookies;
 mod dedup;
 mod failing;
@@ -40,6 +42,7 @@ mod grant;
 mod health;
 mod hosts;
 mod intake;
+mod keys;
 mod leases;
 mod levels;
 mod mark;
@@ -70,10 +73,12 @@ mod suspects;
 mod suspension;
 mod trouble;
 mod waiting;
+mod warm;
 
 use std::io;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use lycosa_records::{Outcome, Request};
 use lycosa_url::{CrawlUrl, Micros, Resolved};
 
@@ -177,6 +182,8 @@ pub struct Frontier<R> {
     trouble: Trouble,
     leases: Leases,
     sharing: Sharing,
+    /// Queues in which a robots.txt of another host may wait: a redirect led there.
+    guests: HashSet<QueueId>,
     /// Outcomes that were decided without a fetch, and are to be recorded.
     settled: Vec<Outcome>,
     /// URLs by state.
@@ -209,6 +216,7 @@ impl<R: Resolve> Frontier<R> {
             trouble: Trouble::new(&settings),
             leases: Leases::new(&settings),
             sharing: Sharing::new(&settings),
+            guests: HashSet::new(),
             settled: Vec::new(),
             tally: Tally::default(),
             pages: 0,
@@ -282,8 +290,9 @@ impl<R: Resolve> Frontier<R> {
         let failing = self.trouble.next_failing().map(|_| 0);
         let wanted = self.names.wanted_at().map(|due| due.max(self.politeness.ready_at()));
         let review = self.trouble.review_due_at();
-        let times =
-            [start, name, wanted, lease, failing, self.dedup.due_at(), self.trouble.health.due_at(), review];
+        let another = self.hosts.wants_another(self.trouble.troubled.len()).then_some(0);
+        let health = self.trouble.health.due_at();
+        let times = [start, name, wanted, lease, failing, self.dedup.due_at(), health, review, another];
         times.into_iter().flatten().min()
     }
 
@@ -319,21 +328,19 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// The queue of a host; an empty one if it had none.
-    fn queue_of(&mut self, host: &str) -> QueueId {
-        self.hosts.find_or_insert(host, &mut self.politeness.domains)
-    }
-
     /// Has a queue with URLs wait for what is next: its name, or its turn in the schedule.
     fn enqueue(&mut self, id: QueueId, now: Micros) {
         let healthy_at = self.trouble.health.clock(now);
+        let queue = &self.hosts[id];
+        if self.replay.is_some() || queue.is_scheduled || queue.failing {
+            return;
+        }
+        if queue.is_empty() {
+            return self.hosts.rest(id, now);
+        }
+        self.hosts.wake(id);
         let queue = &mut self.hosts[id];
-        if self.replay.is_some()
-            || queue.is_scheduled
-            || queue.failing
-            || queue.is_empty()
-            || queue.waits_for_robots()
-        {
+        if queue.waits_for_robots() {
             return;
         }
         match queue.trouble.as_ref().and_then(|evidence| evidence.given_up) {

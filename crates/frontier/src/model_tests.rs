@@ -1,5 +1,5 @@
 //! The frontier against a plain model: random sequences of add, take, done, loss, crash and resume, with queues that
-//! mostly live on disk, and snapshots at any position of the log.
+//! mostly live on disk, hosts most of which may be there as well, and snapshots at any position of the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -16,8 +16,8 @@ const SECOND: Micros = 1_000_000;
 
 /// Links that a page may have, and pages of a host.
 const LINKS: u64 = 12;
-const PAGES: u64 = 40;
-const HOSTS: u64 = 4;
+const PAGES: u64 = 20;
+const HOSTS: u64 = 8;
 
 /// What happens next.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ struct World {
 }
 
 impl World {
-    fn new(directory: &std::path::Path, ahead: Ahead) -> Self {
+    fn new(directory: &std::path::Path, ahead: Ahead, warm_hosts: usize) -> Self {
         let settings = Settings {
             scope: Scope::Any,
             max_depth: Some(MAX_DEPTH),
@@ -188,6 +188,7 @@ impl World {
             seen_directory: Some(directory.join("seen")),
             lease: Duration::from_secs(100),
             ahead,
+            warm_hosts,
             ..Settings::default()
         };
         World {
@@ -234,7 +235,7 @@ impl World {
             }
             let address = request.route.addresses()[0].to_string();
             // Of the two domains that share an address, each has a right to its rate.
-            let shared = if address == "93.0.0.0" { SECOND / 8 } else { SECOND / 4 };
+            let shared = if address == "93.0.0.1" { SECOND / 4 } else { SECOND / 8 };
             for (key, interval) in [(request.url.host().to_owned(), SECOND), (address, shared)] {
                 let last = self.last.insert(key.clone(), self.now);
                 assert!(last.is_none_or(|last| self.now - last >= interval), "{key} is asked too soon");
@@ -346,9 +347,14 @@ impl World {
                     "every admitted URL is settled"
                 );
                 // What is left in queues is entries of URLs that were settled before a crash.
-                for id in 0..self.frontier.hosts.len() {
-                    assert_eq!(self.frontier.next_waiting(id as u32, Micros::MAX).unwrap(), None);
+                while let Some(key) = self.frontier.hosts.cold.next().unwrap() {
+                    self.frontier.warm(key, self.now).unwrap();
                 }
+                let all: Vec<_> = self.frontier.hosts.iter().map(|(id, _)| id).collect();
+                for id in all {
+                    assert_eq!(self.frontier.next_waiting(id, Micros::MAX).unwrap(), None);
+                }
+                assert_eq!(self.frontier.hosts.cold.urls(), 0);
                 assert_eq!(self.frontier.hosts.memory(), 0, "all memory of queues is accounted for");
                 return;
             }
@@ -389,9 +395,12 @@ proptest! {
     fn whatever_happens_every_url_is_settled_once_and_no_site_is_hurt(
         events in events(),
         ahead in prop_oneof![Just(Ahead::Off), Just(Ahead::Parsed), Just(Ahead::Random(1)), Just(Ahead::Links(1)), Just(Ahead::Due(2))],
+        warm_hosts in prop_oneof![Just(usize::MAX), 1usize..4],
+        key_bits in prop_oneof![Just(u64::MAX), Just(3)],
     ) {
+        crate::cold::tests::USED_BITS.set(key_bits);
         let directory = tempfile::tempdir().unwrap();
-        let mut world = World::new(directory.path(), ahead);
+        let mut world = World::new(directory.path(), ahead, warm_hosts);
         for event in &events {
             world.step(event);
         }

@@ -186,8 +186,11 @@ impl<R: Resolve> Names<R> {
     pub(crate) fn ask_wanted(&mut self, hosts: &mut Hosts, resolved: usize, idle: usize, now: Micros) {
         let (mut names, mut doubted) = (Vec::new(), Vec::new());
         while let Some(id) = self.wanted.pop(self.asking, resolved, idle, now) {
-            self.asking += 1;
             let queue = &mut hosts[id];
+            if !matches!(queue.name, Name::Asked { .. }) {
+                continue; // it was answered meanwhile, and may have left
+            }
+            self.asking += 1;
             let list = if std::mem::take(&mut queue.doubted) { &mut doubted } else { &mut names };
             list.push(queue.host.clone());
         }

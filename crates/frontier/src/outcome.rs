@@ -209,7 +209,7 @@ impl<R: Resolve> Frontier<R> {
         self.trouble.learn_address(address, page);
         let failed = self.trouble.learn_host((id, &mut self.hosts[id]), page);
         if let Some(signal) = self.signal_of(page) {
-            self.politeness.observe((id, &mut self.hosts[id]), address, signal, at);
+            self.politeness.observe(&mut self.hosts[id], address, signal, at);
             self.schedule.update(&self.politeness.addresses, address);
         }
         let wished = wished_pause(page).unwrap_or_default().min(self.settings.max_retry_after);
@@ -235,7 +235,8 @@ impl<R: Resolve> Frontier<R> {
 
     /// Learns from an outcome that ends no lease of this process.
     pub(crate) fn learn_late(&mut self, page: &Outcome) {
-        let (id, at) = (self.hosts.find(page.response.request.url.host()), page.response.finished);
+        let at = page.response.finished;
+        let id = self.host(page.response.request.url.host(), at);
         let address = page.response.address.map(|address| self.politeness.addresses.id(address));
         if let (Some(id), Some(address)) = (id, address) {
             self.learn(id, address, page);
@@ -286,7 +287,10 @@ impl<R: Resolve> Frontier<R> {
     ) {
         let (Some(target), Ok(received)) = (&page.redirect, &page.response.result) else { return };
         chain.push(lycosa_records::Step { url: page.response.request.url.clone(), status: received.status });
-        let queue = self.queue_of(target.host());
+        let queue = self.queue_of(target.host(), now);
+        if queue != owner.queue {
+            self.guests.insert(queue);
+        }
         let waiting = Waiting { attempt, chain, owner: Some(owner), ..Waiting::new(target.clone()) };
         self.hosts[queue].front.push(waiting);
         self.enqueue(queue, now);

@@ -7,6 +7,7 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
 use crate::captive::{CHANGED_WINDOWS, Look, SOME_PAGE};
 use crate::channel::Cause;
+use crate::cold::Event;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::recent::Recent;
 use crate::robots::Robots;
@@ -74,7 +75,7 @@ impl<R: Resolve> Frontier<R> {
             }
             Look::Portal => {
                 discard(page, "the answer that every site gives now");
-                self.was_answered_by_portal(&page.response.request.url);
+                self.was_answered_by_portal(&page.response.request.url, page.response.finished);
                 true
             }
             Look::Again => {
@@ -149,7 +150,7 @@ impl<R: Resolve> Frontier<R> {
             self.begin_suspension(since, now);
         }
         for Confirmed { clear_at, domains, recorded, .. } in self.trouble.captive.take_ended() {
-            recorded.iter().for_each(|recent| self.was_answered_by_portal(&recent.url));
+            recorded.iter().for_each(|recent| self.was_answered_by_portal(&recent.url, now));
             self.ask_again(recorded, now);
             match domains < SAME {
                 true => self.forget_rules(clear_at, now),
@@ -220,8 +221,8 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// The address of a URL's host may be the portal's; the host is delayed until the portal has ended.
-    fn was_answered_by_portal(&mut self, url: &CrawlUrl) {
-        if let Some(id) = self.hosts.find(url.host()) {
+    fn was_answered_by_portal(&mut self, url: &CrawlUrl, now: Micros) {
+        if let Some(id) = self.host(url.host(), now) {
             let until = self.trouble.captive.lasts_until(self.trouble.health.connections.window());
             let queue = &mut self.hosts[id];
             queue.doubt_name();
@@ -231,12 +232,14 @@ impl<R: Resolve> Frontier<R> {
 
     /// Forgets all names, and the rules that were learnt since then: they may be the portal's.
     pub(crate) fn forget_what_the_portal_said(&mut self, since: Micros, now: Micros) {
+        self.hosts.cold.happens(Event::DoubtedNames);
         self.hosts.iter_mut().for_each(|(_, queue)| queue.doubt_name());
         self.forget_rules(since, now);
     }
 
     /// Forgets rules that were learnt since then: they may be a portal's.
     fn forget_rules(&mut self, since: Micros, now: Micros) {
+        self.hosts.cold.happens(Event::DoubtedRules(since));
         let robots = &self.robots;
         let mut forgotten = Vec::new();
         for (_, queue) in self.hosts.iter_mut() {

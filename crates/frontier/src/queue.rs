@@ -18,7 +18,7 @@ use crate::waiting::Waiting;
 pub(crate) const LATER: usize = 16;
 
 /// A host's queue, with the host's state: `origins` is written by robots, `name` and `doubted` by names, `pace` by politeness,
-/// `is_scheduled` and `failing` where the queue is scheduled or failed, all else by trouble.
+/// `is_scheduled` and `failing` where the queue is scheduled or failed, `rests` and `is_large` by hosts, all else by trouble.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// The host, as in its URLs.
@@ -53,6 +53,10 @@ pub(crate) struct Queue {
     pub(crate) is_scheduled: bool,
     /// Whether its URLs are being settled without a fetch.
     pub(crate) failing: bool,
+    /// Since when nothing waits for it and no request is out, if so: it may leave memory.
+    pub(crate) rests: Option<Micros>,
+    /// Whether so many URLs wait that it stays in memory.
+    pub(crate) is_large: bool,
 }
 
 impl Queue {
@@ -75,7 +79,14 @@ impl Queue {
             lives_at: None,
             is_scheduled: false,
             failing: false,
+            rests: None,
+            is_large: false,
         }
+    }
+
+    /// Whether this is the slot of a host that is not in memory any more.
+    pub(crate) fn is_vacant(&self) -> bool {
+        self.host.is_empty()
     }
 
     /// Whether no URL waits.

@@ -49,7 +49,7 @@ impl<R: Resolve> Frontier<R> {
             open.get_mut(waiting.url.host()).map(|settled| settled.remove(&waiting.key()));
         }
         for (host, settled) in &mut open {
-            let Some(id) = self.hosts.find(host) else { continue };
+            let Some(id) = self.host(host, now) else { continue };
             let tombstones = &self.dedup.tombstones;
             self.hosts.each_waiting(id, |waiting| {
                 let key = waiting.key();
@@ -78,7 +78,7 @@ impl<R: Resolve> Frontier<R> {
             self.politeness.domains.uncount_page(domain);
         }
         self.tally.shift(from, State::Waiting, 1);
-        let id = self.queue_of(request.url.host());
+        let id = self.queue_of(request.url.host(), now);
         self.forgive_host(id);
         // After a restart its entry may still be in its queue, with a tombstone.
         let key = request.key();

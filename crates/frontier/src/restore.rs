@@ -12,6 +12,7 @@ use lycosa_records::{Entry, Outcome, Purpose, Request};
 use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::SOME_PAGE;
+use crate::cold::Event;
 use crate::dedup::Tombstone;
 use crate::health::network_of;
 use crate::outcome::tries;
@@ -114,7 +115,7 @@ impl<R: Resolve> Restore<'_, R> {
         self.frontier.leases.was_granted(number);
         let frontier = &mut *self.frontier;
         frontier.delay_unanswered(process, process);
-        let queue = frontier.queue_of(url.host());
+        let queue = frontier.queue_of(url.host(), 0);
         frontier.leases.await_outcome(number, queue, granted);
     }
 
@@ -160,7 +161,7 @@ impl<R: Resolve> Restore<'_, R> {
         self.frontier.leases.was_answered(request.lease);
         self.frontier.leases.was_granted(request.lease);
         if request.purpose == Purpose::Robots {
-            self.frontier.queue_of(request.url.host());
+            self.frontier.queue_of(request.url.host(), 0);
         }
         if request.lease > 0 {
             self.frontier.learn_late(page);
@@ -169,7 +170,13 @@ impl<R: Resolve> Restore<'_, R> {
             Purpose::Robots => self.robots(page),
             _ => self.page(page)?,
         }
-        Ok(())
+        self.sweep()
+    }
+
+    /// Has hosts leave memory that are too many: they come back in time.
+    fn sweep(&mut self) -> io::Result<()> {
+        let last = self.frontier.replay().last;
+        self.frontier.sweep(last)
     }
 
     /// Starts all clocks, and schedules every queue.
@@ -183,7 +190,9 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.politeness.restart(now);
         frontier.remember_healthy();
         frontier.settle_pages();
-        for id in 0..frontier.hosts.len() as QueueId {
+        frontier.hosts.cold.happens(Event::Began(now));
+        let all: Vec<QueueId> = frontier.hosts.iter().map(|(id, _)| id).collect();
+        for id in all {
             frontier.politeness.delay_host(&mut frontier.hosts[id], now);
             frontier.enqueue(id, now);
         }
@@ -199,7 +208,7 @@ impl<R: Resolve> Restore<'_, R> {
         if frontier.dedup.is_suspected(&candidate) {
             frontier.verify(0)?;
         }
-        let Some(id) = frontier.hosts.find(request.url.host()) else { return Ok(()) };
+        let Some(id) = frontier.host(request.url.host(), 0) else { return Ok(()) };
         if !frontier.dedup.contains(&candidate)? || frontier.dedup.tombstones.is_settled(digest) {
             return Ok(());
         }
@@ -244,7 +253,7 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// Rules that were a captive portal's.
     fn forget_robots(&mut self, url: &CrawlUrl) {
-        if let Some(id) = self.frontier.hosts.find(url.host()) {
+        if let Some(id) = self.frontier.host(url.host(), 0) {
             self.frontier.hosts[id].origins.doubt(|origin, _| origin == url.origin());
         }
     }
@@ -254,7 +263,7 @@ impl<R: Resolve> Restore<'_, R> {
         let frontier = &mut *self.frontier;
         let request = &page.response.request;
         let asked = request.chain.first().map_or(&request.url, |step| &step.url);
-        let queue = frontier.queue_of(asked.host());
+        let queue = frontier.queue_of(asked.host(), 0);
         let Ok(received) = &page.response.result else { return };
         if (300..=399).contains(&received.status) {
             return;

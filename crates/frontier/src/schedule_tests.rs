@@ -41,7 +41,7 @@ impl Orders {
     }
 
     fn observe(&mut self, id: AddressId, host: QueueId, signal: HealthSignal, at: Micros) {
-        self.addresses.observe(id, host, signal, at);
+        self.addresses.observe(id, &host.to_string(), signal, at);
         self.schedule.update(&self.addresses, id);
     }
 

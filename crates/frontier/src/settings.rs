@@ -58,8 +58,11 @@ pub struct Settings {
     pub domain_pages: Option<u64>,
     /// Hosts of a registered domain that have a queue, at most: some sites make a host for each visitor.
     pub domain_hosts: u32,
-    /// Hosts that have a queue, at most: each takes some hundred bytes.
+    /// Hosts that have a queue, at most: each takes some hundred bytes in memory, and about fifty if it is on disk.
     pub max_hosts: usize,
+    /// Hosts in memory that URLs wait for, at most, if there is a `queue_directory`: further ones wait there, and hosts that nothing
+    /// waits for go there. Not counted: hosts that fail, and those that hundreds of URLs wait for.
+    pub warm_hosts: usize,
     /// Requests to a registered domain at once.
     pub domain_concurrency: Option<u32>,
     /// Requests over all sites, a second.
@@ -128,6 +131,7 @@ impl Default for Settings {
             domain_pages: None,
             domain_hosts: 20_000,
             max_hosts: usize::MAX,
+            warm_hosts: usize::MAX,
             domain_concurrency: None,
             requests_per_second: None,
             bytes_per_second: None,

@@ -5,7 +5,7 @@
 //! no snapshot return an error, never a panic; the caller checks their checksum.
 //!
 //! ```text
-//! records: files · counts · scope · queue … · tombstones · cookies · paces · leases   then the dedup tree
+//! records: files · counts · scope · domains · hosts on disk · queue … · tombstones · cookies · paces · leases   then the dedup tree
 //! ```
 
 use std::collections::{BTreeSet, VecDeque};
@@ -13,11 +13,12 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use lycosa_url::CrawlUrl;
 
 use crate::captive::RECENT;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
+use crate::cold::Event;
 use crate::dedup::Tombstones;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
@@ -31,8 +32,8 @@ use crate::waiting::Waiting;
 use crate::{Frontier, Refusal, Resolve, Seen, Settings};
 
 /// The version of this layout, and the oldest that is read as well: in that of 6 URLs have no time at which they are due, in that of 7
-/// no options, and there is no outbox.
-const VERSION: u64 = 8;
+/// no options, and there is no outbox; in that of 8 all hosts have a queue, and domains are numbered in the order of these.
+const VERSION: u64 = 9;
 const OLDEST: u64 = 6;
 
 /// The files that a snapshot names, by number. They are needed as long as the snapshot.
@@ -42,6 +43,8 @@ pub struct SnapshotFiles {
     pub queues: BTreeSet<u32>,
     /// Sorted runs of the dedup tree.
     pub seen: BTreeSet<u64>,
+    /// Hosts on disk: those that URLs wait for, and the others.
+    pub hosts: [BTreeSet<u32>; 2],
 }
 
 impl SnapshotFiles {
@@ -49,7 +52,7 @@ impl SnapshotFiles {
     pub fn read(from: &mut dyn Read) -> io::Result<Self> {
         let mut record = Vec::new();
         read_record(from, &mut record)?;
-        Self::unpack(&record).ok_or_else(damaged)
+        Self::unpack(&record).map(|(_, files)| files).ok_or_else(damaged)
     }
 
     /// Appends the record.
@@ -59,19 +62,26 @@ impl SnapshotFiles {
         self.queues.iter().for_each(|number| put_number(into, (*number).into()));
         put_number(into, self.seen.len() as u64);
         self.seen.iter().for_each(|number| put_number(into, *number));
+        for files in &self.hosts {
+            put_number(into, files.len() as u64);
+            files.iter().for_each(|number| put_number(into, (*number).into()));
+        }
     }
 
-    /// Reads the record.
-    fn unpack(mut from: &[u8]) -> Option<Self> {
+    /// Reads the record; returns also the version.
+    fn unpack(mut from: &[u8]) -> Option<(u64, Self)> {
         let from = &mut from;
-        if !(OLDEST..=VERSION).contains(&codec::number(from)?) {
-            return None;
-        }
+        let version = codec::number(from).filter(|version| (OLDEST..=VERSION).contains(version))?;
         let count = codec::number(from)?;
         let queues = (0..count).map(|_| codec::small(from)).collect::<Option<_>>()?;
         let count = codec::number(from)?;
         let seen = (0..count).map(|_| codec::number(from)).collect::<Option<_>>()?;
-        Some(SnapshotFiles { queues, seen })
+        let mut hosts = [BTreeSet::new(), BTreeSet::new()];
+        for files in hosts.iter_mut().filter(|_| version > 8) {
+            let count = codec::number(from)?;
+            *files = (0..count).map(|_| codec::small(from)).collect::<Option<_>>()?;
+        }
+        Some((version, SnapshotFiles { queues, seen, hosts }))
     }
 }
 
@@ -80,7 +90,8 @@ impl<R: Resolve> Frontier<R> {
     /// outcome may be recorded in the log and not yet passed to [`Frontier::done`].
     pub fn prepare_save(&mut self) -> io::Result<SnapshotFiles> {
         self.verify(0)?;
-        Ok(SnapshotFiles { queues: self.hosts.flush()?, seen: self.dedup.files() })
+        let (queues, seen) = (self.hosts.flush()?, self.dedup.files());
+        Ok(SnapshotFiles { queues, seen, hosts: self.hosts.cold.used() })
     }
 
     /// Writes the snapshot, and makes durable the files that it names. It starts and joins no thread, so that a forked process may
@@ -94,6 +105,8 @@ impl<R: Resolve> Frontier<R> {
             put_number(record, self.admission.included().len() as u64);
             self.admission.included().for_each(|name| put_bytes(record, name.as_bytes()));
         })?;
+        self.politeness.domains.save(into)?;
+        self.hosts.cold.save(into)?;
         let first = self.unsettled();
         for (id, queue) in self.hosts.iter() {
             let first = first.get(&id).map(Vec::as_slice).unwrap_or_default();
@@ -127,13 +140,20 @@ impl<R: Resolve> Frontier<R> {
     /// Reads what [`Frontier::write`] wrote; [`Frontier::restore`] replays the rest of the log.
     pub fn load(settings: Settings, resolver: R, from: &mut dyn Read) -> io::Result<(Self, SnapshotFiles)> {
         let mut frontier = Frontier::with(settings, resolver, Seen::default());
-        let files = SnapshotFiles::read(from)?;
         let mut record = Vec::new();
+        read_record(from, &mut record)?;
+        let (version, files) = SnapshotFiles::unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         let (queues, agent) = frontier.unpack_counts(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.unpack_scope(&record).ok_or_else(damaged)?;
-        let mut queued = 0;
+        let has_domains = version > 8;
+        if has_domains {
+            frontier.politeness.domains.load(from)?;
+            frontier.hosts.cold.load(from)?;
+            frontier.hosts.cold.happens(Event::Began(0));
+        }
+        let mut queued = frontier.hosts.cold.urls();
         for _ in 0..queues {
             read_record(from, &mut record)?;
             let mut from = &record[..];
@@ -142,10 +162,16 @@ impl<R: Resolve> Frontier<R> {
             unpack_marks(&mut queue, &mut from).ok_or_else(damaged)?;
             frontier.hosts.unpack_levels(&mut queue, &mut from)?;
             queued += queue.backlog.len() as u64;
-            if frontier.hosts.find(&queue.host).is_some() {
+            if queue.is_vacant() || frontier.hosts.find(&queue.host).is_some() {
                 return Err(damaged()); // only one of two would ever be asked
             }
-            frontier.hosts.insert(queue, &mut frontier.politeness.domains);
+            let domains = &mut frontier.politeness.domains;
+            if has_domains {
+                queue.domain = domains.of(&queue.host);
+                frontier.hosts.adopt(queue);
+            } else {
+                frontier.hosts.insert(queue, domains);
+            }
         }
         // A crawl would wait for ever for a URL in no queue. Queues may have more entries: those with tombstones.
         if frontier.tally.count(State::Waiting) > queued {
@@ -172,6 +198,8 @@ impl<R: Resolve> Frontier<R> {
         let mut unused =
             self.dedup.unused_files(&kept.iter().flat_map(|files| &files.seen).copied().collect())?;
         unused.extend(self.robots.unused_files()?);
+        let of_hosts = [0, 1].map(|kind| kept.iter().flat_map(|files| &files.hosts[kind]).copied().collect());
+        unused.extend(self.hosts.cold.unused_files(&of_hosts)?);
         unused.extend(self.hosts.unused_files(&queues)?);
         Ok(unused)
     }
@@ -179,7 +207,10 @@ impl<R: Resolve> Frontier<R> {
     /// Appends the record of the requests that are out, whose responses may be lost; of the time, and of the responses that may be
     /// taken back.
     fn pack_leases(&self, record: &mut Vec<u8>) {
-        self.leases.pack(record);
+        let leased: HashSet<QueueId> = self.leases.queues().collect();
+        let saved = self.hosts.iter().zip(0..).filter(|((id, _), _)| leased.contains(id));
+        let numbers: HashMap<QueueId, u64> = saved.map(|((id, _), number)| (id, number)).collect();
+        self.leases.pack(record, |id| numbers.get(&id).copied().unwrap_or_default());
         // Not in the version before.
         put_number(record, self.trouble.health.looked());
         let since = self.trouble.health.looked().saturating_sub(self.longest_doubt());
@@ -194,15 +225,14 @@ impl<R: Resolve> Frontier<R> {
     /// Reads that record; the queues are there.
     fn unpack_leases(&mut self, mut from: &[u8]) -> Option<()> {
         let from = &mut from;
-        self.leases.unpack(from, self.hosts.len())?;
+        self.leases.unpack(from, self.hosts.warm_len())?;
         if from.is_empty() {
             return Some(());
         }
         self.trouble.died_at = codec::number(from)?;
         let mut unconfirmed = VecDeque::new();
         for _ in 0..codec::number(from)?.min(RECENT as u64) {
-            let queue = |url: &CrawlUrl| self.hosts.find(url.host());
-            let domain = |url: &CrawlUrl| queue(url).map_or(DomainId::MAX, |id| self.hosts[id].domain);
+            let domain = |url: &CrawlUrl| self.politeness.domains.find(url.host()).unwrap_or(DomainId::MAX);
             unconfirmed.push_back(Recent::unpack(from, domain)?);
         }
         if !from.is_empty() {
@@ -243,7 +273,7 @@ impl<R: Resolve> Frontier<R> {
         let undecided = settled().count() as u64;
         let refused = |refusal| self.admission.refused(refusal);
         for number in [
-            self.hosts.len() as u64,
+            self.hosts.warm_len() as u64,
             tally.count(State::Waiting) + tally.count(State::Leased) + undecided,
             tally.count(State::Done),
             failed,
@@ -337,3 +367,7 @@ fn unpack_marks(queue: &mut Queue, from: &mut &[u8]) -> Option<()> {
     queue.origins.set_mark(number()?, number()? != 0);
     Some(())
 }
+
+#[cfg(test)]
+#[path = "snapshot_tests.rs"]
+mod tests;

@@ -4,9 +4,11 @@
 
 use std::io;
 
+use hashbrown::HashMap;
 use lycosa_url::Micros;
 
 use crate::levels::MOST;
+use crate::politeness::domains::DomainId;
 use crate::queue::Queue;
 use crate::schedule::Turn;
 use crate::spill::Spill;
@@ -57,21 +59,35 @@ const TAG_BITS: u32 = 56;
 #[derive(Debug, Default)]
 struct Turns {
     /// By domain: the tag of its next turn, unless the clock has passed it.
-    next: Vec<u64>,
+    next: HashMap<DomainId, u64>,
     /// The tag that was served last.
     clock: u64,
+    /// The number of tags at which those that the clock has passed are forgotten.
+    forget_at: usize,
+}
+
+/// Tags below which none is forgotten.
+const FEW: usize = 1024;
+
+impl Turns {
+    /// The tag of a domain's next turn.
+    fn take(&mut self, domain: DomainId) -> u64 {
+        if self.next.len() >= self.forget_at.max(FEW) {
+            let clock = self.clock;
+            self.next.retain(|_, tag| *tag > clock);
+            self.forget_at = 2 * self.next.len();
+        }
+        let next = self.next.entry(domain).or_default();
+        let tag = (*next).max(self.clock);
+        *next = tag + 1;
+        tag
+    }
 }
 
 impl Strategy for FairTurns {
     fn rank(&mut self, turn: Turn) -> Rank {
         let level = usize::try_from(MOST.saturating_sub(turn.level)).unwrap_or(0).min(LEVELS - 1);
-        let (turns, domain) = (&mut self.levels[level], turn.domain as usize);
-        if domain >= turns.next.len() {
-            turns.next.resize(domain + 1, 0);
-        }
-        let tag = turns.next[domain].max(turns.clock);
-        turns.next[domain] = tag + 1;
-        (level as u64) << TAG_BITS | tag
+        (level as u64) << TAG_BITS | self.levels[level].take(turn.domain)
     }
 
     fn serve(&mut self, rank: Rank) {
@@ -109,5 +125,20 @@ mod tests {
         assert!(many[99] < usual && usual < low[0]);
         many.iter().for_each(|rank| turns.serve(*rank));
         assert!(turns.rank(turn(201, small, -1)) <= low[1], "what was served above does not delay it");
+    }
+
+    #[test]
+    fn what_the_clock_has_passed_takes_no_memory() {
+        let mut turns = FairTurns::default();
+        for domain in 0..100_000 {
+            for _ in 0..2 {
+                let tag = turns.rank(turn(domain, domain, 0));
+                turns.serve(tag);
+            }
+        }
+        let kept = turns.levels[MOST as usize].next.len();
+        assert!(kept <= 2 * FEW, "{kept} tags");
+        let many = (0..9).map(|queue| turns.rank(turn(queue, 7, 0))).max();
+        assert!(many > Some(turns.rank(turn(9, 8, 0))), "a domain that had many turns lately waits longer");
     }
 }

@@ -126,6 +126,7 @@ struct FrontierSettings {
     patience: f64,
     longest_suspension: Option<f64>,
     max_hosts: Option<usize>,
+    warm_hosts: Option<usize>,
 }
 
 /// `[fetch]`.
@@ -200,6 +201,7 @@ impl Job {
             longest_suspension: self.frontier.longest_suspension.map(seconds),
             domain_hosts: politeness.domain_hosts,
             max_hosts: self.frontier.max_hosts.unwrap_or(usize::MAX),
+            warm_hosts: self.frontier.warm_hosts.unwrap_or(usize::MAX),
             retry_delay: seconds(politeness.retry_delay),
             host_interval: seconds(politeness.host_interval),
             address_interval: seconds(politeness.address_interval),

@@ -13,7 +13,7 @@ use lycosa_url::{Micros, canonical_address, digest_of};
 use super::domains::DomainId;
 use super::pace::{HealthSignal, Limits, Pace};
 use crate::codec::{self, put_number};
-use crate::schedule::{AddressId, QueueId};
+use crate::schedule::AddressId;
 
 /// All addresses. [`AddressId`] is the index.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ struct Address {
     pace: Pace,
     /// The key of its clock, by which other frontiers know it.
     key: ClockKey,
-    /// The host that was in trouble here since the last success: one host's trouble is not its address's.
-    troubled: Option<QueueId>,
+    /// The host that was in trouble here since the last success, by the CRC-32 of its name: one host's trouble is not its address's.
+    troubled: Option<u32>,
     /// Domains known to live here, as many as count.
     domains: Vec<DomainId>,
 }
@@ -107,11 +107,12 @@ impl Addresses {
 
     /// Learns from an outcome of one of its hosts. Where only one host is in trouble, it is its own: the address is in
     /// trouble when another one is, with no success between them.
-    pub(crate) fn observe(&mut self, id: AddressId, host: QueueId, signal: HealthSignal, at: Micros) {
+    pub(crate) fn observe(&mut self, id: AddressId, host: &str, signal: HealthSignal, at: Micros) {
         let limits = self.limits_of(id);
         let address = &mut self.all[id as usize];
         let signal = match signal {
             HealthSignal::Trouble => {
+                let host = crc32fast::hash(host.as_bytes());
                 let before = address.troubled.replace(host);
                 if before.is_some_and(|other| other != host) {
                     HealthSignal::Trouble

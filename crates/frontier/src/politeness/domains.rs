@@ -2,11 +2,15 @@
 //!
 //! Guarantee: no more pages of a domain are recorded or out than its budget, and no more requests are out than it may have.
 
-use hashbrown::{DefaultHashBuilder, HashMap};
-use std::hash::BuildHasher;
+use std::io::{self, Read, Write};
+
+use hashbrown::hash_table::Entry;
+use hashbrown::{HashMap, HashTable};
 
 use lycosa_url::registered_domain;
 
+use crate::codec::{self, damaged, put_number, read_record, write_record};
+use crate::keys::NameKeys;
 use crate::schedule::QueueId;
 
 /// Number of a registered domain, in the order of its first host.
@@ -32,17 +36,25 @@ pub(crate) enum Capacity {
     Never,
 }
 
-/// One registered domain.
-#[derive(Clone, Debug, Default)]
+/// Domains in one record of a snapshot.
+const PART: usize = 1 << 16;
+
+/// One registered domain: there may be as many as hosts.
+#[derive(Clone, Copy, Debug)]
 struct Domain {
-    /// Pages recorded.
-    pages: u64,
+    key: u64,
+    /// Pages recorded; the greatest number also for more.
+    pages: u32,
     /// Hosts with a queue.
     hosts: u32,
-    /// Pages out.
-    leased: u32,
-    /// Requests out, robots.txt among them.
-    in_flight: u32,
+}
+
+/// Requests of a domain that are out.
+#[derive(Clone, Copy, Debug, Default)]
+struct Out {
+    pages: u32,
+    /// Robots.txt among them.
+    requests: u32,
 }
 
 /// All registered domains.
@@ -50,11 +62,13 @@ struct Domain {
 pub(crate) struct Domains {
     budget: Budget,
     all: Vec<Domain>,
+    /// Domains that have requests out.
+    out: HashMap<DomainId, Out>,
     /// Queues that wait for a request to end, by domain: few domains have any.
     parked: HashMap<DomainId, Vec<QueueId>>,
-    /// By the hash of the name: names would take more memory, and two of them that collide share turns and budget.
-    by_name: HashMap<u64, DomainId>,
-    hasher: DefaultHashBuilder,
+    /// By the key of the name: names would take more memory, and two of them that collide share turns and budget.
+    by_key: HashTable<DomainId>,
+    keys: NameKeys,
 }
 
 impl Domains {
@@ -66,15 +80,23 @@ impl Domains {
     /// The domain of a host.
     pub(crate) fn of(&mut self, host: &str) -> DomainId {
         let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        *self.by_name.entry(self.hasher.hash_one(registered_domain(host))).or_insert_with(|| {
-            self.all.push(Domain::default());
-            next
-        })
+        let key = self.keys.of(registered_domain(host));
+        let all = &mut self.all;
+        let known = |id: &DomainId| all[*id as usize].key;
+        match self.by_key.entry(key, |id| known(id) == key, known) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                entry.insert(next);
+                all.push(Domain { key, pages: 0, hosts: 0 });
+                next
+            }
+        }
     }
 
-    /// The domain of a host, if one of its hosts is known.
+    /// The domain of a host, if there is one.
     pub(crate) fn find(&self, host: &str) -> Option<DomainId> {
-        self.by_name.get(&self.hasher.hash_one(registered_domain(host))).copied()
+        let key = self.keys.of(registered_domain(host));
+        self.by_key.find(key, |id| self.all[*id as usize].key == key).copied()
     }
 
     /// Hosts with a queue of a host's domain.
@@ -84,7 +106,8 @@ impl Domains {
 
     /// A host of a domain has a queue.
     pub(crate) fn count_host(&mut self, id: DomainId) {
-        self.all[id as usize].hosts += 1;
+        let hosts = &mut self.all[id as usize].hosts;
+        *hosts = hosts.saturating_add(1);
     }
 
     /// How many there are.
@@ -94,12 +117,16 @@ impl Domains {
 
     /// Whether a domain may start a page, or a robots.txt.
     pub(crate) fn capacity(&self, id: DomainId) -> Capacity {
-        let domain = &self.all[id as usize];
-        let left = self.budget.pages.map_or(u64::MAX, |pages| pages.saturating_sub(domain.pages));
+        if self.budget.pages.is_none() && self.budget.in_flight.is_none() {
+            return Capacity::Now;
+        }
+        let recorded = u64::from(self.all[id as usize].pages);
+        let left = self.budget.pages.map_or(u64::MAX, |pages| pages.saturating_sub(recorded));
+        let out = self.out.get(&id).copied().unwrap_or_default();
         if left == 0 {
             Capacity::Never
-        } else if u64::from(domain.leased) >= left
-            || self.budget.in_flight.is_some_and(|most| domain.in_flight >= most)
+        } else if u64::from(out.pages) >= left
+            || self.budget.in_flight.is_some_and(|most| out.requests >= most)
         {
             Capacity::Later
         } else {
@@ -127,37 +154,88 @@ impl Domains {
 
     /// A request starts.
     pub(crate) fn start(&mut self, id: DomainId, is_page: bool) {
-        let domain = &mut self.all[id as usize];
-        domain.in_flight += 1;
-        domain.leased += u32::from(is_page);
+        let out = self.out.entry(id).or_default();
+        out.requests += 1;
+        out.pages += u32::from(is_page);
     }
 
     /// A request is out no longer.
     pub(crate) fn end(&mut self, id: DomainId, is_page: bool) {
-        let domain = &mut self.all[id as usize];
-        domain.in_flight = domain.in_flight.saturating_sub(1);
-        domain.leased = domain.leased.saturating_sub(u32::from(is_page));
+        let Some(out) = self.out.get_mut(&id) else { return };
+        out.requests = out.requests.saturating_sub(1);
+        out.pages = out.pages.saturating_sub(is_page.into());
+        if out.requests == 0 {
+            self.out.remove(&id);
+        }
     }
 
     /// A page was recorded.
     pub(crate) fn count_page(&mut self, id: DomainId) {
-        self.all[id as usize].pages += 1;
+        let pages = &mut self.all[id as usize].pages;
+        *pages = pages.saturating_add(1);
     }
 
     /// A page that was recorded is to be fetched again.
     pub(crate) fn uncount_page(&mut self, id: DomainId) {
-        self.all[id as usize].pages = self.all[id as usize].pages.saturating_sub(1);
-    }
-
-    /// Pages by domain, in the order of their numbers.
-    pub(crate) fn pages(&self) -> impl ExactSizeIterator<Item = u64> {
-        self.all.iter().map(|domain| domain.pages)
+        let pages = &mut self.all[id as usize].pages;
+        *pages = pages.saturating_sub(1);
     }
 
     /// Sets the count of an earlier process; returns whether there is such a domain.
     pub(crate) fn set_pages(&mut self, id: usize, pages: u64) -> bool {
+        let pages = u32::try_from(pages).unwrap_or(u32::MAX);
         self.all.get_mut(id).map(|domain| domain.pages = pages).is_some()
     }
+
+    /// Writes the records of a snapshot.
+    pub(crate) fn save(&self, into: &mut dyn Write) -> io::Result<()> {
+        let mut scratch = Vec::new();
+        write_record(into, &mut scratch, |record| {
+            self.keys.pack(record);
+            put_number(record, self.all.len() as u64);
+        })?;
+        for part in self.all.chunks(PART) {
+            write_record(into, &mut scratch, |record| {
+                for domain in part {
+                    record.extend_from_slice(&domain.key.to_le_bytes());
+                    put_number(record, domain.pages.into());
+                    put_number(record, domain.hosts.into());
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Reads them; there is no domain yet.
+    pub(crate) fn load(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        let mut record = Vec::new();
+        read_record(from, &mut record)?;
+        let mut rest = &record[..];
+        self.keys = NameKeys::unpack(&mut rest).ok_or_else(damaged)?;
+        let len = codec::number(&mut rest).ok_or_else(damaged)?;
+        while (self.all.len() as u64) < len {
+            read_record(from, &mut record)?;
+            let mut rest = &record[..];
+            if rest.is_empty() {
+                return Err(damaged());
+            }
+            while !rest.is_empty() {
+                let domain = unpack_domain(&mut rest).ok_or_else(damaged)?;
+                let id = DomainId::try_from(self.all.len()).map_err(|_| damaged())?;
+                self.all.push(domain);
+                let all = &self.all;
+                self.by_key.insert_unique(domain.key, id, |id| all[*id as usize].key);
+            }
+        }
+        if self.all.len() as u64 == len { Ok(()) } else { Err(damaged()) }
+    }
+}
+
+/// Takes a domain from the front of a record.
+fn unpack_domain(from: &mut &[u8]) -> Option<Domain> {
+    let (key, rest) = from.split_first_chunk::<8>()?;
+    *from = rest;
+    Some(Domain { key: u64::from_le_bytes(*key), pages: codec::small(from)?, hosts: codec::small(from)? })
 }
 
 #[cfg(test)]
@@ -170,6 +248,27 @@ mod tests {
         let one = domains.of("news.foo.co.uk");
         assert_eq!(domains.of("foo.co.uk"), one);
         assert_ne!(domains.of("bar.co.uk"), one);
+    }
+
+    #[test]
+    fn a_snapshot_has_the_same_domains_by_the_same_numbers() {
+        let mut domains = Domains::default();
+        for number in 0..PART + 9 {
+            let id = domains.of(&format!("www.d{number}.com"));
+            (0..number % 3).for_each(|_| domains.count_host(id));
+            (0..number % 5).for_each(|_| domains.count_page(id));
+        }
+        let mut saved = Vec::new();
+        domains.save(&mut saved).unwrap();
+        let mut loaded = Domains::default();
+        loaded.load(&mut &saved[..]).unwrap();
+        assert_eq!(loaded.len(), PART + 9);
+        for number in 0..PART + 9 {
+            assert_eq!(loaded.find(&format!("d{number}.com")), Some(number as DomainId));
+            assert_eq!(loaded.hosts_of(&format!("d{number}.com")), number as u32 % 3);
+            assert_eq!(loaded.all[number].pages, number as u32 % 5);
+        }
+        assert!(Domains::default().load(&mut &saved[..saved.len() - 1]).is_err());
     }
 
     #[test]

@@ -23,7 +23,7 @@ use lycosa_url::{AddressPolicy, Failure, FailureKind, Micros};
 use crate::codec::{self, put_number};
 use crate::names::Name;
 use crate::queue::Queue;
-use crate::schedule::{AddressId, QueueId};
+use crate::schedule::AddressId;
 use crate::settings::scaled;
 use crate::{BlockList, Settings};
 use addresses::Addresses;
@@ -206,14 +206,14 @@ impl Politeness {
     /// Learns from an outcome of a host at an address.
     pub(crate) fn observe(
         &mut self,
-        (id, queue): (QueueId, &mut Queue),
+        queue: &mut Queue,
         address: AddressId,
         signal: HealthSignal,
         at: Micros,
     ) {
         let limits = self.host_limits(queue);
         queue.pace.observe(&limits, signal, at);
-        self.addresses.observe(address, id, signal, at);
+        self.addresses.observe(address, &queue.host, signal, at);
     }
 
     /// Counts the bytes of a response.
@@ -247,23 +247,20 @@ impl Politeness {
         }
     }
 
-    /// Appends the record of a snapshot: caps, addresses, pages by domain.
+    /// Appends the record of a snapshot: caps and addresses.
     pub(crate) fn pack(&self, record: &mut Vec<u8>) {
         let caps = [&self.requests, &self.bytes];
         caps.into_iter().for_each(|cap| put_number(record, cap.ready_at()));
         self.addresses.pack(record);
-        let pages = self.domains.pages();
-        put_number(record, pages.len() as u64);
-        pages.for_each(|pages| put_number(record, pages));
     }
 
-    /// Reads it; all hosts are there.
+    /// Reads it; all hosts are there. In versions before it has the pages by domain as well, in the order of their first hosts.
     pub(crate) fn unpack(&mut self, mut from: &[u8]) -> Option<()> {
         let from = &mut from;
         self.requests.delay_until(codec::number(from)?);
         self.bytes.delay_until(codec::number(from)?);
         self.addresses.unpack(from)?;
-        for id in 0..codec::number(from)? {
+        for id in 0..if from.is_empty() { 0 } else { codec::number(from)? } {
             let pages = codec::count(from)?;
             self.domains.set_pages(usize::try_from(id).ok()?, pages).then_some(())?;
         }

@@ -77,6 +77,11 @@ impl Pace {
         self.in_flight < self.concurrency(limits)
     }
 
+    /// Whether a request is out.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.in_flight > 0
+    }
+
     /// No request starts before.
     pub(crate) fn ready_at(&self) -> Micros {
         self.ready_at

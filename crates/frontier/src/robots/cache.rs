@@ -143,6 +143,11 @@ impl RobotsCache {
         expires.saturating_sub(self.ttl)
     }
 
+    /// Whether nothing is asked for or tried again of these origins, and all their rules were learnt by then.
+    pub(crate) fn are_settled(&self, origins: &Origins, learnt_by: Micros) -> bool {
+        origins.are_settled(learnt_by.saturating_add(self.ttl))
+    }
+
     /// The name that robots.txt knows this crawler by.
     pub(crate) fn agent(&self) -> &str {
         &self.agent

@@ -132,6 +132,35 @@ impl Origins {
         delays.max().max(self.last_delay)
     }
 
+    /// The Crawl-delay of rules that were forgotten.
+    pub(crate) fn last_delay(&self) -> Option<Duration> {
+        self.last_delay
+    }
+
+    /// Sets that of a host that was not in memory.
+    pub(crate) fn set_last_delay(&mut self, delay: Option<Duration>) {
+        self.last_delay = delay;
+    }
+
+    /// The origins that were given up: the failure of each, and until when it counts.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = (&str, &Failure, Micros)> {
+        self.known.iter().filter_map(|(origin, robots)| match robots {
+            Robots::Failed { failure, expires } => Some((&**origin, failure, *expires)),
+            _ => None,
+        })
+    }
+
+    /// Whether nothing is asked for or tried again, and all rules have this age, by the expiry that rules of this age have.
+    pub(crate) fn are_settled(&self, expires_until: Micros) -> bool {
+        self.known.iter().all(|(_, robots)| match robots {
+            Robots::Known { expires, refresh_at, .. } => {
+                *refresh_at < Micros::MAX && *expires <= expires_until
+            }
+            Robots::Failed { .. } => true,
+            Robots::Asked | Robots::Parked(_) => false,
+        })
+    }
+
     /// The mark of the host's robots.txt; 0: none.
     pub(crate) fn mark(&self) -> u64 {
         self.mark

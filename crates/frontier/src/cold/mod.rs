@@ -1,0 +1,368 @@
+//! Hosts that are not in memory: what is known of each, and its waiting URLs, are records on disk.
+//!
+//! A host for which there is no space goes here with its first URL; each further URL is a record that names the one before it. A
+//! host that was in memory and that nothing waits for goes here with what is known of it (`state.rs`). Hosts that URLs wait for
+//! come back in the order of their first records: the journal of waiting hosts is a queue.
+//!
+//! Guarantees:
+//! 1. A host is either in memory or here. What was put in is taken out, once: state and URLs, in order.
+//! 2. All records of the waiting journal before `scan` are of hosts that were taken out since.
+//! 3. Hosts whose keys collide share a chain of records, and are taken out together: names in records tell them apart.
+
+mod index;
+mod journal;
+pub(crate) mod state;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use lycosa_url::Micros;
+
+use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
+use crate::keys::NameKeys;
+use index::{Index, KEY_BITS, Place};
+use journal::{Journal, Position};
+
+/// Records of one host, at most: a host with so many URLs is worth the memory of a queue, and reading them back takes long.
+pub(crate) const MOST_RECORDS: u8 = u8::MAX;
+
+/// Records of a chain that are believed: a longer one is damage.
+const LONGEST_CHAIN: usize = 4 * MOST_RECORDS as usize;
+
+/// Hosts in one record of a snapshot.
+const PART: usize = 1 << 16;
+
+/// What happened to all hosts at once: it is applied to a host that is on disk when it comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A process began then: requests that the one before it sent may have arrived just before.
+    Began(Micros),
+    /// Names may be a captive portal's.
+    DoubtedNames,
+    /// Rules that were learnt since then may be a captive portal's.
+    DoubtedRules(Micros),
+}
+
+/// A host that comes back.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ColdHost {
+    /// Its name, as in its URLs.
+    pub(crate) host: Box<str>,
+    /// What is known of it, packed; empty: nothing.
+    pub(crate) state: Vec<u8>,
+    /// Its waiting URLs, packed, and their number.
+    pub(crate) packed: Vec<u8>,
+    pub(crate) urls: usize,
+    /// What has happened to all hosts since its first record.
+    pub(crate) events: Vec<Event>,
+}
+
+/// The content of a record.
+struct Record<'a> {
+    /// The host's record before it.
+    before: Option<Place>,
+    /// How many events there were.
+    events: usize,
+    host: &'a str,
+    state: &'a [u8],
+    urls: usize,
+    packed: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// Reads a record.
+    fn parse(mut content: &'a [u8]) -> Option<Self> {
+        let from = &mut content;
+        let before = match codec::number(from)? {
+            0 => None,
+            number => Some(Place::of_number(number - 1)?),
+        };
+        let events = codec::small(from)? as usize;
+        let (host, state, urls) = (codec::text(from)?, codec::bytes(from)?, codec::small(from)? as usize);
+        Some(Record { before, events, host, state, urls, packed: from })
+    }
+}
+
+/// All hosts that are not in memory.
+#[derive(Debug)]
+pub(crate) struct Cold {
+    keys: NameKeys,
+    index: Index,
+    /// Records of hosts that URLs wait for, and of hosts that none waits for.
+    waiting: Journal,
+    rested: Journal,
+    /// Where the next host that comes back is looked for.
+    scan: Position,
+    /// Hosts that URLs wait for, and these URLs.
+    hosts: usize,
+    urls: u64,
+    events: Vec<Event>,
+    /// The content of the record that is written; stored for its memory.
+    content: Vec<u8>,
+}
+
+impl Cold {
+    /// No hosts. `directory` is made when it is needed; without one no host comes here.
+    pub(crate) fn new(directory: Option<PathBuf>) -> Self {
+        Cold {
+            keys: NameKeys::default(),
+            index: Index::default(),
+            waiting: Journal::new(directory.clone(), "waiting"),
+            rested: Journal::new(directory, "rested"),
+            scan: 0,
+            hosts: 0,
+            urls: 0,
+            events: Vec::new(),
+            content: Vec::new(),
+        }
+    }
+
+    /// Whether hosts may come here.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.waiting.is_possible()
+    }
+
+    /// How many hosts are here. Those whose keys collide count as one.
+    pub(crate) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Hosts here that URLs wait for.
+    pub(crate) fn waiting(&self) -> usize {
+        self.hosts
+    }
+
+    /// URLs that wait here.
+    pub(crate) fn urls(&self) -> u64 {
+        self.urls
+    }
+
+    /// The key of a host.
+    pub(crate) fn key(&self, host: &str) -> u64 {
+        let key = self.keys.of(host) >> (u64::BITS - KEY_BITS);
+        #[cfg(test)]
+        let key = key & tests::USED_BITS.get();
+        key
+    }
+
+    /// Whether a host is here, or another one with its key.
+    pub(crate) fn contains(&self, host: &str) -> bool {
+        self.index.len() > 0 && self.index.get(self.key(host)).is_some()
+    }
+
+    /// How many records a host has; `None`: it is not here.
+    pub(crate) fn records(&self, key: u64) -> Option<u8> {
+        self.index.get(key).map(|(records, _)| records)
+    }
+
+    /// Takes a host with what is known of it, or some more of its URLs, which `pack` appends. Returns whether it is the first of its
+    /// key. An error means that nothing was taken.
+    pub(crate) fn append(
+        &mut self,
+        host: &str,
+        state: &[u8],
+        urls: usize,
+        pack: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<bool> {
+        let key = self.key(host);
+        let before = self.index.get(key).map(|(_, place)| place);
+        let content = &mut self.content;
+        content.clear();
+        put_number(content, before.map_or(0, |place| place.number() + 1));
+        put_number(content, self.events.len() as u64);
+        put_bytes(content, host.as_bytes());
+        put_bytes(content, state);
+        put_number(content, urls as u64);
+        pack(content);
+        let was_waiting = before.is_some_and(|place| !place.is_rested);
+        let is_rested = urls == 0 && !was_waiting;
+        let journal = if is_rested { &mut self.rested } else { &mut self.waiting };
+        let position = journal.append(content)?;
+        self.index.set(key, Place { is_rested, position });
+        self.hosts += usize::from(!is_rested && !was_waiting);
+        self.urls += urls as u64;
+        Ok(before.is_none())
+    }
+
+    /// The key of the host that is to come back next; [`Cold::take`] takes it out.
+    pub(crate) fn next(&mut self) -> io::Result<Option<u64>> {
+        while self.hosts > 0 {
+            let position = self.waiting.first_from(self.scan).ok_or_else(damaged_journal)?;
+            let (content, next) = self.waiting.read(position)?;
+            let record = Record::parse(&content).ok_or_else(damaged_journal)?;
+            let key = self.key(record.host);
+            self.scan = next;
+            // Others were taken out before their turn.
+            if self.index.get(key).is_some_and(|(_, place)| !place.is_rested) {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes out the host with a key: mostly one, and none if it is not here.
+    pub(crate) fn take(&mut self, key: u64) -> io::Result<Vec<ColdHost>> {
+        let Some((_, newest)) = self.index.get(key) else { return Ok(Vec::new()) };
+        let (mut next, mut chain) = (Some(newest), Vec::new());
+        while let Some(place) = next {
+            let journal = if place.is_rested { &self.rested } else { &self.waiting };
+            let (content, _) = journal.read(place.position)?;
+            next = Record::parse(&content).ok_or_else(damaged_journal)?.before;
+            chain.push((place, content));
+            if chain.len() > LONGEST_CHAIN {
+                return Err(damaged_journal());
+            }
+        }
+        let mut hosts: Vec<ColdHost> = Vec::new();
+        for (_, content) in chain.iter().rev() {
+            let record = Record::parse(content).ok_or_else(damaged_journal)?;
+            let index = hosts.iter().position(|known| *known.host == *record.host).unwrap_or_else(|| {
+                let events = self.events.get(record.events..).unwrap_or_default().to_vec();
+                hosts.push(ColdHost { host: record.host.into(), events, ..ColdHost::default() });
+                hosts.len() - 1
+            });
+            let host = &mut hosts[index];
+            if !record.state.is_empty() {
+                host.state = record.state.to_vec();
+            }
+            host.packed.extend_from_slice(record.packed);
+            host.urls += record.urls;
+        }
+        self.index.remove(key);
+        self.hosts -= usize::from(!newest.is_rested);
+        self.urls = self.urls.saturating_sub(hosts.iter().map(|host| host.urls as u64).sum());
+        for (place, _) in &chain {
+            let journal = if place.is_rested { &mut self.rested } else { &mut self.waiting };
+            journal.free(place.position);
+        }
+        Ok(hosts)
+    }
+
+    /// Something happens to all hosts.
+    pub(crate) fn happens(&mut self, event: Event) {
+        if self.index.len() == 0 {
+            self.events.clear(); // nobody has missed what happened before
+        }
+        self.events.push(event);
+    }
+
+    /// Writes all records to their files.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.waiting.flush()?;
+        self.rested.flush()
+    }
+
+    /// Makes the files in use durable. What is not flushed is not there.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.waiting.sync()?;
+        self.rested.sync()
+    }
+
+    /// The numbers of the files in use: of waiting hosts, and of others.
+    pub(crate) fn used(&self) -> [BTreeSet<u32>; 2] {
+        [self.waiting.used(), self.rested.used()]
+    }
+
+    /// All files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
+        self.waiting.files().chain(self.rested.files())
+    }
+
+    /// The files that are neither in use nor among `keep`, to be removed.
+    pub(crate) fn unused_files(&mut self, keep: &[BTreeSet<u32>; 2]) -> io::Result<Vec<PathBuf>> {
+        let mut unused = self.waiting.unused_files(&keep[0])?;
+        unused.extend(self.rested.unused_files(&keep[1])?);
+        Ok(unused)
+    }
+
+    /// Writes the records of a snapshot; [`Cold::sync`] comes before.
+    pub(crate) fn save(&self, into: &mut dyn Write) -> io::Result<()> {
+        let mut scratch = Vec::new();
+        write_record(into, &mut scratch, |record| {
+            self.keys.pack(record);
+            [self.scan, self.hosts as u64, self.urls, self.index.len() as u64, self.events.len() as u64]
+                .into_iter()
+                .for_each(|number| put_number(record, number));
+            for event in &self.events {
+                let (kind, at) = match event {
+                    Event::Began(at) => (0, *at),
+                    Event::DoubtedNames => (1, 0),
+                    Event::DoubtedRules(since) => (2, *since),
+                };
+                put_number(record, kind);
+                put_number(record, at);
+            }
+            self.waiting.pack(record);
+            self.rested.pack(record);
+        })?;
+        let mut all = self.index.iter().peekable();
+        while all.peek().is_some() {
+            write_record(into, &mut scratch, |record| {
+                for (key, records, place) in all.by_ref().take(PART) {
+                    record.extend_from_slice(&key.to_le_bytes()[..6]);
+                    record.push(records);
+                    record.extend_from_slice(&place.number().to_le_bytes()[..5]);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Reads them.
+    pub(crate) fn load(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        let mut record = Vec::new();
+        read_record(from, &mut record)?;
+        let mut rest = &record[..];
+        let len = self.unpack_head(&mut rest).ok_or_else(damaged)?;
+        self.waiting.unpack(&mut rest)?;
+        self.rested.unpack(&mut rest)?;
+        let (mut read, mut waiting) = (0, 0);
+        while read < len {
+            read_record(from, &mut record)?;
+            let entries = record.chunks_exact(12);
+            if record.is_empty() || !entries.remainder().is_empty() {
+                return Err(damaged());
+            }
+            for entry in entries {
+                let number =
+                    |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+                let place = Place::of_number(number(&entry[7..])).ok_or_else(damaged)?;
+                waiting += usize::from(!place.is_rested);
+                read += 1;
+                if !self.index.insert(number(&entry[..6]), entry[6], place) {
+                    return Err(damaged());
+                }
+            }
+        }
+        if read == len && waiting == self.hosts { Ok(()) } else { Err(damaged()) }
+    }
+
+    /// Reads the counts of a snapshot; returns the number of hosts.
+    fn unpack_head(&mut self, from: &mut &[u8]) -> Option<u64> {
+        self.keys = NameKeys::unpack(from)?;
+        self.scan = codec::number(from)?;
+        self.hosts = codec::count(from)?.try_into().ok()?;
+        self.urls = codec::count(from)?;
+        let (len, events) = (codec::count(from)?, codec::number(from)?);
+        for _ in 0..events {
+            let (kind, at) = (codec::number(from)?, codec::number(from)?);
+            self.events.push(match kind {
+                0 => Event::Began(at),
+                1 => Event::DoubtedNames,
+                2 => Event::DoubtedRules(at),
+                _ => return None,
+            });
+        }
+        Some(len)
+    }
+}
+
+/// The error for records that do not say what they should.
+fn damaged_journal() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the file of hosts that wait is damaged")
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

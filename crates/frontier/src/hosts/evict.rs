@@ -1,0 +1,200 @@
+//! Which hosts are in memory, and which on disk.
+//!
+//! Guarantees:
+//! 1. Hosts in memory that URLs wait for are no more than `warm_hosts`, beside those that fail and large ones; the others wait on disk
+//!    in the order in which they came.
+//! 2. Without a directory all hosts are in memory. Where the disk is full, hosts that would go there are in memory.
+//! 3. A host with [`LARGE`] URLs stays: its memory is little beside that of the keys of its URLs.
+
+use std::io;
+
+use lycosa_url::Micros;
+
+use super::{Hosts, is_full};
+use crate::cold::MOST_RECORDS;
+use crate::levels::Levels;
+use crate::politeness::domains::Domains;
+use crate::queue::Queue;
+use crate::schedule::QueueId;
+use crate::waiting::{Candidate, pack};
+
+/// Waiting URLs that make a host large.
+const LARGE: usize = 256;
+
+/// Hosts that are too few to leave: what must not leave is found out for many at once.
+const FEW: usize = 256;
+
+/// Bytes of a host's state and URLs on disk, at most: they are read at once.
+const MOST_BYTES: usize = 1 << 20;
+
+impl Hosts {
+    /// Hosts in memory.
+    pub(crate) fn warm_len(&self) -> usize {
+        self.queues.len() - self.vacant.len()
+    }
+
+    /// Whether a host may be on disk.
+    pub(crate) fn is_cold(&self, host: &str) -> bool {
+        self.cold.contains(host)
+    }
+
+    /// Whether more hosts are in memory than may be that URLs wait for; `failing` hosts are not counted.
+    fn is_crowded(&self, failing: usize) -> bool {
+        let counted = self.warm_len().saturating_sub(self.resting + self.large + failing);
+        counted >= self.warm_hosts
+    }
+
+    /// Whether a host is to come back from the disk.
+    pub(crate) fn wants_another(&self, failing: usize) -> bool {
+        self.cold.waiting() > 0 && !self.is_crowded(failing)
+    }
+
+    /// Puts a URL of a host that is not in memory to the others on disk, if it is to wait there. If not, the host is to be in memory.
+    /// A full disk is no error here.
+    pub(crate) fn push_cold(
+        &mut self,
+        candidate: &Candidate<'_>,
+        failing: usize,
+        domains: &mut Domains,
+    ) -> io::Result<bool> {
+        if !self.cold.is_possible() {
+            return Ok(false);
+        }
+        let host = candidate.url.host();
+        let may_wait = match self.cold.records(self.cold.key(host)) {
+            Some(records) => records < MOST_RECORDS,
+            None => self.cold.waiting() > 0 || self.is_crowded(failing),
+        };
+        if !may_wait {
+            return Ok(false);
+        }
+        match self.cold.append(host, &[], 1, |into| pack(into, candidate, (0, 0))) {
+            Ok(is_first) => {
+                if is_first {
+                    let domain = domains.of(host);
+                    domains.count_host(domain);
+                }
+                Ok(true)
+            }
+            Err(error) if is_full(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Nothing waits for a host: it may leave memory after a while.
+    pub(crate) fn rest(&mut self, id: QueueId, now: Micros) {
+        let queue = &mut self.queues[id as usize];
+        if queue.rests.is_none() && !queue.pace.is_busy() && self.cold.is_possible() {
+            queue.rests = Some(now);
+            self.resting += 1;
+            self.rested.push_back((now, id));
+            if self.rested.len() > 2 * self.resting + FEW {
+                let queues = &self.queues;
+                self.rested.retain(|(at, id)| queues[*id as usize].rests == Some(*at));
+            }
+        }
+    }
+
+    /// A URL waits for a host.
+    pub(crate) fn wake(&mut self, id: QueueId) {
+        if self.queues[id as usize].rests.take().is_some() {
+            self.resting -= 1;
+        }
+    }
+
+    /// How many more hosts are in memory than may be.
+    pub(crate) fn too_many(&self) -> usize {
+        self.warm_len().saturating_sub(self.warm_hosts)
+    }
+
+    /// Hosts that rest since then at least, and are to leave memory since there are too many.
+    pub(crate) fn take_rested(&mut self, since: Micros) -> Vec<QueueId> {
+        let mut too_many = self.too_many();
+        let mut rested = Vec::new();
+        if too_many <= (self.warm_hosts / 16).min(FEW) {
+            return rested;
+        }
+        while too_many > 0
+            && let Some(&(at, id)) = self.rested.front()
+            && at <= since
+        {
+            self.rested.pop_front();
+            // One that was woken since, or whose slot another host has, is in the list again if it rests.
+            if self.queues[id as usize].rests == Some(at) {
+                rested.push(id);
+                too_many -= 1;
+            }
+        }
+        rested
+    }
+
+    /// A host that was taken from those that rest cannot leave yet.
+    pub(crate) fn rest_longer(&mut self, id: QueueId, now: Micros) {
+        self.wake(id);
+        self.rest(id, now);
+    }
+
+    /// More hosts in memory than may be, while a log is replayed and none rests: a half more, and more than could leave last time.
+    pub(crate) fn is_overfull(&self) -> bool {
+        let most = self.warm_hosts.saturating_add(self.warm_hosts / 2);
+        self.cold.is_possible() && self.warm_len() > most.max(self.sweep_at)
+    }
+
+    /// As many hosts as are in memory beyond those that may be could not leave: there is no other try before there are more.
+    pub(crate) fn was_swept(&mut self) {
+        self.sweep_at = self.warm_len() + self.warm_len() / 4;
+    }
+
+    /// Brings a host to the disk with what is known of it, which `state` is; nothing may refer to its number. Returns whether it has
+    /// left: not if it is too large, or the disk is full.
+    pub(crate) fn evict(&mut self, id: QueueId, state: &[u8]) -> io::Result<bool> {
+        let queue = &mut self.queues[id as usize];
+        let urls = queue.backlog.len();
+        if queue.is_vacant() || urls >= LARGE || !queue.front.is_empty() || !queue.later.is_empty() {
+            return Ok(false);
+        }
+        let packed = queue.backlog.packed(&queue.host, &self.spill)?;
+        if packed.len() + state.len() > MOST_BYTES {
+            return Ok(false);
+        }
+        match self.cold.append(&queue.host, state, urls, |into| into.extend_from_slice(&packed)) {
+            Err(error) if is_full(&error) => return Ok(false),
+            result => drop(result?),
+        }
+        queue.backlog.clear(&mut self.spill, &mut self.memory);
+        let is_large = queue.is_large;
+        self.wake(id);
+        self.large -= usize::from(is_large);
+        let hash = self.hash(id);
+        if let Ok(entry) = self.by_name.find_entry(hash, |known| *known == id) {
+            entry.remove();
+        }
+        self.queues[id as usize] = Queue::new("");
+        self.vacant.push(id);
+        Ok(true)
+    }
+
+    /// Takes a host that comes back, whose domain has counted it; returns its number.
+    pub(crate) fn place(&mut self, mut queue: Queue, packed: Vec<u8>, urls: usize) -> io::Result<QueueId> {
+        queue.backlog = Levels::of(packed, urls, &queue.host, &mut self.memory)?;
+        Ok(self.adopt(queue))
+    }
+
+    /// Stores an error of the disk: [`Hosts::relieve`] and [`Hosts::sync`] return it from now on, since a host may be lost.
+    pub(crate) fn fail(&mut self, error: io::Error) {
+        self.error.get_or_insert(error);
+    }
+
+    /// Looks whether a queue has become large, or is so no longer.
+    pub(super) fn measure(&mut self, id: QueueId) {
+        let queue = &mut self.queues[id as usize];
+        let urls = queue.backlog.len();
+        if !queue.is_large && urls >= LARGE {
+            queue.is_large = true;
+            self.large += 1;
+        } else if queue.is_large && urls < LARGE / 2 {
+            queue.is_large = false;
+            self.large -= 1;
+        }
+    }
+}

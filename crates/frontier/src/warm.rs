@@ -1,0 +1,197 @@
+//! Hosts between memory and disk: which leave, and which come back.
+//!
+//! Guarantees:
+//! 1. A host leaves only while nothing refers to its number: no request, no response, no probe, no evidence that is looked after.
+//! 2. A host that comes back is judged as if it had stayed (`cold/state.rs`), and waits for what is next like one that is new.
+//! 3. The rules of a host that left are older than the time in which a captive portal is detected.
+
+use std::io;
+
+use hashbrown::HashSet;
+use lycosa_url::Micros;
+
+use crate::cold::{ColdHost, Event, state};
+use crate::names::Name;
+use crate::queue::Queue;
+use crate::schedule::QueueId;
+use crate::waiting::{Candidate, Waiting};
+use crate::{Frontier, Resolve};
+
+/// Hosts that come back in one call, at most.
+const WOKEN_AT_ONCE: usize = 1000;
+
+impl<R: Resolve> Frontier<R> {
+    /// The queue of a host, which comes back if it is on disk; `None`: the host has none.
+    pub(crate) fn host(&mut self, host: &str, now: Micros) -> Option<QueueId> {
+        if let Some(id) = self.hosts.find(host) {
+            return Some(id);
+        }
+        if !self.hosts.is_cold(host) {
+            return None;
+        }
+        let key = self.hosts.cold.key(host);
+        if let Err(error) = self.warm(key, now) {
+            self.hosts.fail(error);
+        }
+        self.hosts.find(host)
+    }
+
+    /// The queue of a host; an empty one if it had none.
+    pub(crate) fn queue_of(&mut self, host: &str, now: Micros) -> QueueId {
+        match self.host(host, now) {
+            Some(id) => id,
+            None => self.hosts.insert(Queue::new(host), &mut self.politeness.domains),
+        }
+    }
+
+    /// Puts a URL of a host that is not in memory on disk, if it is to wait there.
+    pub(crate) fn push_cold(&mut self, candidate: &Candidate<'_>) -> bool {
+        let failing = self.trouble.troubled.len();
+        let pushed = self.hosts.push_cold(candidate, failing, &mut self.politeness.domains);
+        pushed.unwrap_or_else(|error| {
+            self.hosts.fail(error);
+            false
+        })
+    }
+
+    /// Has hosts leave that nothing waits for, and others come back, as far as there are too many or too few.
+    pub(crate) fn rotate(&mut self, now: Micros) -> io::Result<()> {
+        let is_in_doubt = self.trouble.health.suspensions().next().is_some()
+            || self.trouble.captive.is_suspicious()
+            || self.trouble.captive.is_captive();
+        if !is_in_doubt {
+            let since = now.saturating_sub(self.longest_doubt());
+            let rested = self.hosts.take_rested(since);
+            for id in self.leave(rested, usize::MAX, now)? {
+                self.hosts.rest_longer(id, now);
+            }
+        }
+        for _ in 0..WOKEN_AT_ONCE {
+            if !self.hosts.wants_another(self.trouble.troubled.len()) {
+                break;
+            }
+            let Some(key) = self.hosts.cold.next()? else { break };
+            self.warm(key, now)?;
+        }
+        self.hosts.relieve(self.dedup.memory())
+    }
+
+    /// Has hosts leave while a log is replayed, in which no host has its turn; `now`: the last time in the log.
+    pub(crate) fn sweep(&mut self, now: Micros) -> io::Result<()> {
+        if self.hosts.is_overfull() {
+            let all = self.hosts.iter().map(|(id, _)| id).collect();
+            let too_many = self.hosts.too_many();
+            self.leave(all, too_many, now)?;
+            self.hosts.was_swept();
+        }
+        Ok(())
+    }
+
+    /// Has some of these hosts leave, at most so many; returns those that cannot.
+    fn leave(&mut self, hosts: Vec<QueueId>, most: usize, now: Micros) -> io::Result<Vec<QueueId>> {
+        let mut stay = Vec::new();
+        if hosts.is_empty() {
+            return Ok(stay);
+        }
+        let (pinned, mut state, mut left) = (self.pinned(), Vec::new(), 0);
+        for id in hosts {
+            if left == most {
+                break;
+            }
+            if !pinned.contains(&id) && self.may_leave(id, now) {
+                state.clear();
+                state::pack(&self.hosts[id], &self.robots, &mut state)?;
+                if self.hosts.evict(id, &state)? {
+                    self.trouble.troubled.remove(&id);
+                    left += 1;
+                    continue;
+                }
+            }
+            stay.push(id);
+        }
+        Ok(stay)
+    }
+
+    /// Whether nothing is under way in a host's queue.
+    fn may_leave(&self, id: QueueId, now: Micros) -> bool {
+        let queue = &self.hosts[id];
+        let is_named = !matches!(&queue.name, Name::Asked { .. } | Name::Known { refreshing: true, .. });
+        let is_still = !queue.is_scheduled
+            && !queue.failing
+            && !queue.pace.is_busy()
+            && queue.front.is_empty()
+            && queue.later.is_empty();
+        // The evidence against a host that URLs wait for is looked after.
+        let is_judged =
+            queue.is_empty() || queue.trouble.as_ref().is_none_or(|evidence| evidence.given_up.is_some());
+        let learnt_by = now.saturating_sub(self.longest_doubt());
+        is_named && is_still && is_judged && self.robots.are_settled(&queue.origins, learnt_by)
+    }
+
+    /// The queues to whose numbers something refers.
+    fn pinned(&mut self) -> HashSet<QueueId> {
+        let owner = |waiting: &Waiting| waiting.owner.as_ref().map(|owner| owner.queue);
+        let mut pinned: HashSet<QueueId> = self.leases.queues().collect();
+        pinned.extend(self.leases.iter().filter_map(|(_, lease)| owner(&lease.waiting)));
+        // A robots.txt of one host may wait in the queue of another.
+        let hosts = &self.hosts;
+        self.guests.retain(|id| {
+            let guests = hosts[*id].front.iter().filter_map(owner).filter(|queue| queue != id);
+            let guests: Vec<QueueId> = guests.collect();
+            pinned.extend(&guests);
+            !guests.is_empty()
+        });
+        pinned.extend(self.trouble.health.queues());
+        let settled = self.settled.iter().map(|page| page.response.request.url.host());
+        pinned.extend(settled.filter_map(|host| self.hosts.find(host)));
+        pinned
+    }
+
+    /// Brings the hosts with a key back: mostly one.
+    pub(crate) fn warm(&mut self, key: u64, now: Micros) -> io::Result<()> {
+        for (number, cold) in self.hosts.cold.take(key)?.into_iter().enumerate() {
+            // The first was counted when it came; of the others, those that had been in memory.
+            let is_counted = number == 0 || !cold.state.is_empty();
+            let id = self.place(cold, is_counted)?;
+            self.enqueue(id, now);
+        }
+        Ok(())
+    }
+
+    /// Takes a host that was on disk. `is_counted`: whether its domain has counted it.
+    fn place(&mut self, cold: ColdHost, is_counted: bool) -> io::Result<QueueId> {
+        let ColdHost { host, state, packed, urls, events } = cold;
+        let damaged =
+            || io::Error::new(io::ErrorKind::InvalidData, format!("the queue of {host} is damaged"));
+        if self.hosts.find(&host).is_some() {
+            return Err(damaged()); // only one of two would ever be asked
+        }
+        let mut queue = Queue::new(&host);
+        let is_same_process = !events.iter().any(|event| matches!(event, Event::Began(_)));
+        state::unpack(&mut queue, &state, is_same_process, &mut self.robots).ok_or_else(damaged)?;
+        for event in events {
+            match event {
+                Event::Began(0) => {}
+                Event::Began(at) => self.politeness.delay_host(&mut queue, at),
+                Event::DoubtedNames => queue.doubt_name(),
+                Event::DoubtedRules(since) => {
+                    queue.origins.doubt(|_, expires| self.robots.learnt_at(expires) >= since);
+                }
+            }
+        }
+        queue.domain = self.politeness.domains.of(&host);
+        if !is_counted {
+            self.politeness.domains.count_host(queue.domain);
+        }
+        let has_evidence = queue.trouble.is_some();
+        let id = self.hosts.place(queue, packed, urls)?;
+        if has_evidence {
+            self.trouble.add(id);
+        }
+        Ok(id)
+    }
+}
+
+#[cfg(test)]
+#[path = "warm_tests.rs"]
+mod tests;
