@@ -20,7 +20,7 @@ pub(super) struct Place {
 impl Place {
     /// As a number of 40 bits.
     pub(super) fn number(self) -> u64 {
-        u64::from(self.is_rested) << 39 | self.position / UNIT
+        (u64::from(self.is_rested) << 39) | (self.position / UNIT)
     }
 
     /// From that number.
