@@ -141,7 +141,9 @@ class _Writer:
             f"{self._pick().title()} {self._pick().title()}</span></p></header>",
         ]
         end = [self._cards(cards), self._aside(aside), _FOOT]
-        size = self.size + rng.randint(-4_000, 4_000) - sum(map(len, parts)) - sum(map(len, end)) - sum(map(len, inline))
+        size = (
+            self.size + rng.randint(-4_000, 4_000) - sum(map(len, parts)) - sum(map(len, end)) - sum(map(len, inline))
+        )
         parts += [*self._body(inline, size), *end]
         text = "".join(parts)
         return text, Page(title, len(chosen) + 2 + len(navigation), len(text))

@@ -15,7 +15,17 @@ LOOSE = 4
 
 #: What a crawl of one page has no use for.
 UNUSED = {
-    *("asyncio", "ssl", "http", "email", "importlib.metadata", "importlib.resources", "secrets", "random", "tempfile"),
+    *(
+        "asyncio",
+        "ssl",
+        "http",
+        "email",
+        "importlib.metadata",
+        "importlib.resources",
+        "secrets",
+        "random",
+        "tempfile",
+    ),
     *("shutil", "queue", "difflib", "rich", "pyarrow", "lycosa.lanes", "lycosa.resume", "lycosa.names"),
     *("lycosa.store.parquet", "lycosa.reference", "lycosa.simnet"),
 }

@@ -187,7 +187,9 @@ def _table(rows: list[tuple[str, str]], width: int, *, is_ascii: bool) -> list[s
     values = max(len(line) for _, lines in cells for line in lines)
     bar, dash = ("|", "-") if is_ascii else ("│", "─")
     corners = ("+++", "+++") if is_ascii else ("┌┬┐", "└┴┘")
-    first, last = (f"{left}{dash * (names + 2)}{middle}{dash * (values + 2)}{right}" for left, middle, right in corners)
+    first, last = (
+        f"{left}{dash * (names + 2)}{middle}{dash * (values + 2)}{right}" for left, middle, right in corners
+    )
     body = [
         f"{bar} {name if number == 0 else '':{names}} {bar} {line:{values}} {bar}"
         for name, lines in cells
