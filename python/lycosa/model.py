@@ -72,9 +72,12 @@ with _later("importlib.metadata", "secrets"):
             if not isinstance(given, dict):
                 return given
             fields = cls.model_fields
-            may_be_none = {name for name in given if name in fields and type(None) in get_args(fields[name].annotation)}
+            may_be_none = {
+                name for name in given if name in fields and type(None) in get_args(fields[name].annotation)
+            }
             return {
-                name: None if value in ("none", "") and name in may_be_none else value for name, value in given.items()
+                name: None if value in ("none", "") and name in may_be_none else value
+                for name, value in given.items()
             }
 
     Room.model_rebuild()  # the first validator that is built imports the first of them

@@ -25,7 +25,6 @@ def nearest(name: str, known: Iterable[str], least: float = SIMILAR) -> str:
     """Suggest the most similar known name; empty if none is similar. Names are compared without their components."""
     import difflib  # only for a mistake
 
-
     def similarity(key: str) -> tuple[float, bool]:
         last = key.rpartition(".")[2]
         return difflib.SequenceMatcher(None, last, name).ratio(), last.startswith(name)

@@ -398,6 +398,8 @@ mod model_tests;
 #[cfg(test)]
 mod portal_tests;
 #[cfg(test)]
+mod priority_tests;
+#[cfg(test)]
 mod reopen_tests;
 #[cfg(test)]
 mod requests_tests;
