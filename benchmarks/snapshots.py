@@ -50,8 +50,8 @@ def run(options: Options) -> Report:
     text = f"the longest pause of {ROUNDS} snapshots of {count:,} URLs"
     report.claims.append(Claim.at_most("snapshots-pause", text, longest, "ms", BAR))
     report.notes.append(
-        f"the loop accepts {STEP} URLs at a time and asks for requests while a snapshot is written; the log is on the "
-        "same disk"
+        f"the loop accepts {STEP} URLs at a time and asks for requests while a snapshot is written; the log is on the"
+        " same disk"
     )
     return report
 

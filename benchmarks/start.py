@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -20,6 +21,9 @@ IMPORT, CRAWL = 40.0, 150.0
 
 PYTHON, IMPORTED, CRAWLED = "python -c pass", "import lycosa", "lycosa crawl --max-pages 1"
 
+#: Claims by command.
+CLAIMS = {IMPORTED: ("start-import", IMPORT), CRAWLED: ("start-crawl", CRAWL)}
+
 
 def run(options: Options) -> Report:
     """Run each command several times in turn."""
@@ -31,17 +35,17 @@ def run(options: Options) -> Report:
         commands = {PYTHON: [sys.executable, "-c", "pass"]}
         if not options.peers_only:
             commands[IMPORTED] = [sys.executable, "-c", "import lycosa"]
-            commands[CRAWLED] = crawl_command(root, folder)
+            commands[CRAWLED] = crawl_command(root, folder / "job")
         starts = [Start(name, command, cores, folder / "start.log", env) for name, command in commands.items()]
         for start in starts:
             start.run()
         runs = in_turn([Contestant(start.name, start.run, rounds) for start in starts])
     for command, measured in runs.items():
         cpu = Figure.of(f"{command}: CPU", "ms", [run.cpu * 1e3 for run in measured])
-        report.figures += [cpu, Figure.of(f"{command}: peak memory", "MiB", [run.peak / 2**20 for run in measured])]
-        if command in (IMPORTED, CRAWLED):
-            id, bar = ("start-import", IMPORT) if command == IMPORTED else ("start-crawl", CRAWL)
-            report.claims.append(Claim.at_most(id, f"{command}: CPU", cpu.median, "ms", bar))
+        report.figures.append(cpu)
+        if command in CLAIMS:
+            claim, bar = CLAIMS[command]
+            report.claims.append(Claim.at_most(claim, f"{command}: CPU", cpu.median, "ms", bar))
     report.notes.append(f"one page and its robots.txt, JSON lines as output, no interval; {cores.describe}")
     return report
 
@@ -57,17 +61,17 @@ class Start:
     env: Mapping[str, str]
 
     def run(self) -> Run:
-        """Run it once."""
+        """Run it once, without the folder of the run before."""
+        shutil.rmtree(self.log.with_name("job"), ignore_errors=True)
         return measure(self.name, self.command, cores=self.cores.client, timeout=60, log=self.log, env=self.env)
 
 
 def crawl_command(root: str, folder: Path) -> list[str]:
-    """Return the command that crawls one page into a folder, anew each time."""
+    """Return the command that crawls one page into a new folder."""
     settings = ['allow_addresses=["127.0.0.0/8"]', "politeness.host_interval=0", "politeness.address_interval=0"]
     return [
-        *(sys.executable, "-m", "lycosa", "crawl", root, "--max-pages", "1", "--fresh"),
-        *("--user-agent", "bench/1.0 (bench@example.org)", "--dir", str(folder / "job")),
-        *("-o", str(folder / "pages.jsonl")),
+        *(sys.executable, "-m", "lycosa", "crawl", root, "--max-pages", "1"),
+        *("--user-agent", "bench/1.0 (bench@example.org)", "--dir", str(folder), "-o", str(folder / "pages.jsonl")),
         *(part for setting in settings for part in ("--set", setting)),
     ]
 

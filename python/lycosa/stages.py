@@ -186,7 +186,7 @@ class Log(Protocol):
         """Return the position of the end, and the counts up to there, for a snapshot; starts to sync both."""
 
     def is_durable(self, position: int) -> bool:
-        """Return whether a checkpoint is synced: the records before its position, and all that is stored beside them."""
+        """Return whether a checkpoint is synced: the records before its position, and what is stored beside them."""
 
     def follow(self, position: int | None = None, with_body: bool = True, max_body_bytes: int = ...) -> Follow:
         """Return a reader from a position on, or from the beginning, as far as the log is synced."""

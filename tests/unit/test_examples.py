@@ -217,9 +217,9 @@ def test_a_strategy_of_nine_lines_orders_a_crawl_also_after_a_restart(tmp_path: 
         fetch = ScriptedFetch(site, slots=1)
         return dataclasses.replace(embedded, fetch=fetch, parse=strategy(embedded))
 
-    for max_pages in (4, None):
+    for seeds, max_pages in (([SITE], 4), ([], None)):
         for _ in lycosa.crawl(
-            SITE,
+            *seeds,
             user_agent="t/1 (t@example.org)",
             politeness={"host_interval": 0, "address_interval": 0, "robots": False},
             speed=100,

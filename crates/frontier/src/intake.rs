@@ -6,6 +6,7 @@ use lycosa_records::{Outcome, RequestOptions};
 use lycosa_url::{Micros, UrlRef};
 
 use crate::hosts::is_full;
+use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::{Candidate, Waiting, prioritised};
 use crate::{Answer, Frontier, Resolve};
@@ -39,9 +40,15 @@ impl<R: Resolve> Frontier<R> {
     /// Enqueues the new ones among links that the rules allow.
     pub(crate) fn admit_links(&mut self, links: &[AllowedLink<'_>], now: Micros) -> io::Result<()> {
         let answers = self.dedup.add_links(links, now);
+        // Enqueued when all have their URLs: a queue's turn depends on the greatest priority of them.
+        let mut queues = Vec::new();
         for (link, _) in links.iter().zip(answers).filter(|(_, answer)| *answer == Answer::New) {
-            self.names.begin_links(link.page);
-            self.push_new(&link.candidate(link.options().as_ref()), now);
+            let queue = self.push_new(&link.candidate(link.options().as_ref()), now);
+            queues.extend(queue.map(|queue| (link.page, queue)));
+        }
+        for (page, queue) in queues {
+            self.names.begin_links(page);
+            self.enqueue(queue, now);
         }
         self.names.end_links();
         self.ask_names(0, now);
@@ -54,8 +61,8 @@ impl<R: Resolve> Frontier<R> {
             return Ok(false);
         }
         let is_new = self.dedup.add(candidate, now) == Answer::New;
-        if is_new {
-            self.push_new(candidate, now);
+        if is_new && let Some(queue) = self.push_new(candidate, now) {
+            self.enqueue(queue, now);
         }
         self.relieve(now)?;
         Ok(is_new)
@@ -70,7 +77,9 @@ impl<R: Resolve> Frontier<R> {
         // The page of each is not stored: they count as links of the last page.
         self.names.begin_links(self.pages);
         while let Some(waiting) = self.dedup.next_new(&mut verified) {
-            self.push_new(&waiting.candidate(), now);
+            if let Some(queue) = self.push_new(&waiting.candidate(), now) {
+                self.enqueue(queue, now);
+            }
         }
         self.names.end_links();
         self.ask_names(0, now);
@@ -107,26 +116,24 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Puts a new URL at the end of its host's queue.
-    fn push_new(&mut self, candidate: &Candidate<'_>, now: Micros) {
+    /// Puts a new URL into its host's queue; returns the queue if it is in no schedule.
+    fn push_new(&mut self, candidate: &Candidate<'_>, now: Micros) -> Option<QueueId> {
         let found = self.hosts.find(candidate.url.host());
         if candidate.depth > 0
             && found.is_none()
             && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.politeness.domains)
         {
             message.into_iter().for_each(|message| self.trouble.health.report(message));
-            return;
+            return None;
         }
         self.tally.shift(State::Unknown, State::Waiting, 1);
         let id = match found {
             Some(id) => id,
-            None if self.push_cold(candidate) => return,
+            None if self.push_cold(candidate) => return None,
             None => self.queue_of(candidate.url.host(), now),
         };
         self.hosts.push(id, candidate);
-        if !self.hosts[id].is_scheduled {
-            self.enqueue(id, now);
-        }
+        (!self.hosts[id].is_scheduled).then_some(id)
     }
 
     /// Takes out the next URL of a queue that is due and not settled.

@@ -408,6 +408,8 @@ mod model_tests;
 #[cfg(test)]
 mod portal_tests;
 #[cfg(test)]
+mod priority_tests;
+#[cfg(test)]
 mod reopen_tests;
 #[cfg(test)]
 mod reports_tests;

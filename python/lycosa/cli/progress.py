@@ -186,16 +186,14 @@ def _table(rows: list[tuple[str, str]], width: int, *, is_ascii: bool) -> list[s
     cells = [(name, _wrapped(value, values)) for name, value in rows]
     values = max(len(line) for _, lines in cells for line in lines)
     bar, dash = ("|", "-") if is_ascii else ("│", "─")
-    corners = ("+++", "+++") if is_ascii else ("┌┬┐", "└┴┘")
-    first, last = (
-        f"{left}{dash * (names + 2)}{middle}{dash * (values + 2)}{right}" for left, middle, right in corners
-    )
+    corners = [("+", "+", "+")] * 2 if is_ascii else [("┌", "┬", "┐"), ("└", "┴", "┘")]
+    frame = [f"{left}{dash * (names + 2)}{mid}{dash * (values + 2)}{right}" for left, mid, right in corners]
     body = [
         f"{bar} {name if number == 0 else '':{names}} {bar} {line:{values}} {bar}"
         for name, lines in cells
         for number, line in enumerate(lines)
     ]
-    return [first, *body, last]
+    return [frame[0], *body, frame[1]]
 
 
 def _wrapped(text: str, width: int) -> list[str]:

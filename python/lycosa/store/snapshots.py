@@ -153,7 +153,7 @@ class Snapshots:
 
 @contextlib.contextmanager
 def _warned() -> Iterator[None]:
-    """Warn of a snapshot that cannot be written: the crawl needs none, and its log reports what is wrong with the disk."""
+    """Warn of a snapshot that cannot be written: the crawl needs none, and its log reports trouble with the disk."""
     try:
         yield
     except StorageFull:
