@@ -47,7 +47,7 @@ class Site:
 
 
 def build(folder: Path, count: int = 5_000, seed: int = 1, size_of_page: int = 27_000) -> Site:
-    """Write `count` pages of about so many bytes, and robots.txt, below `folder`; the same arguments give the same files."""
+    """Write `count` pages of about a size and robots.txt below `folder`; the same arguments give the same files."""
     writer = _Writer(count, seed, size_of_page)
     pages: dict[str, Page] = {}
     size = 0

@@ -43,7 +43,7 @@ class Gate:
 
     @contextmanager
     def closed(self) -> Iterator[bool]:
-        """Wait until no lane is inside, and let none in meanwhile; yields whether the frontiers have the whole log."""
+        """Wait until no lane is inside, and let none in; yields whether the frontiers have the whole log."""
         with self._changed:
             self._closed += 1
         # An interrupt while it waits opens it again, too.
