@@ -43,7 +43,7 @@ def run(options: Options) -> Report:
     text = f"{name}: peak memory of all: hosts, domains, known and waiting URLs, a snapshot saved and opened"
     report.claims.append(Claim.at_most("hosts-memory", text, peak, "MiB", budget))
     report.notes.append(
-        f"{QUEUE_MEMORY} MiB for what waits, {seen_memory} MiB for what is known, {warm:,} hosts in memory; each host "
+        f"{QUEUE_MEMORY} MiB for what waits, {seen_memory} MiB for what is known, {warm:,} hosts in memory; each "
         f"has a registered domain and an address of its own; {PAGES:,} requests are answered meanwhile"
     )
     return report
