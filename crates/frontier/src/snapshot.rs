@@ -15,8 +15,8 @@ use hashbrown::{HashMap, HashSet};
 use lycosa_url::CrawlUrl;
 
 use crate::captive::RECENT;
-use crate::cold::Event;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
+use crate::cold::Event;
 use crate::dedup::Tombstones;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
@@ -207,8 +207,7 @@ impl<R: Resolve> Frontier<R> {
         self.trouble.died_at = codec::number(from)?;
         let mut unconfirmed = VecDeque::new();
         for _ in 0..codec::number(from)?.min(RECENT as u64) {
-            let domain =
-                |url: &CrawlUrl| self.politeness.domains.find(url.host()).unwrap_or(DomainId::MAX);
+            let domain = |url: &CrawlUrl| self.politeness.domains.find(url.host()).unwrap_or(DomainId::MAX);
             unconfirmed.push_back(Recent::unpack(from, domain)?);
         }
         if !from.is_empty() {

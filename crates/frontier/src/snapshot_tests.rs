@@ -10,7 +10,14 @@ use crate::tests::{Names, SECOND, answer, crawl, frontier, url};
 fn saved() -> (Frontier<Names>, Settings, Vec<u8>) {
     let settings = Settings { scope: Scope::Any, domain_pages: Some(2), ..Settings::default() };
     let (mut frontier, _) = frontier(settings.clone());
-    let seeds = ["http://a.com/1", "http://www.a.com/", "http://b.com/1", "http://b.com/2", "http://b.com/3", "http://c.com/1"];
+    let seeds = [
+        "http://a.com/1",
+        "http://www.a.com/",
+        "http://b.com/1",
+        "http://b.com/2",
+        "http://b.com/3",
+        "http://c.com/1",
+    ];
     let seeds = [&seeds[..], &["http://c.com/2"]].concat();
     frontier.add(&seeds.into_iter().map(url).collect::<Vec<_>>(), 0).unwrap();
     for now in [0, 1].map(|second| second * SECOND) {

@@ -122,8 +122,8 @@ impl<R: Resolve> Frontier<R> {
             && queue.front.is_empty()
             && queue.later.is_empty();
         // The evidence against a host that URLs wait for is looked after.
-        let is_judged = queue.is_empty()
-            || queue.trouble.as_ref().is_none_or(|evidence| evidence.given_up.is_some());
+        let is_judged =
+            queue.is_empty() || queue.trouble.as_ref().is_none_or(|evidence| evidence.given_up.is_some());
         let learnt_by = now.saturating_sub(self.longest_doubt());
         is_named && is_still && is_judged && self.robots.are_settled(&queue.origins, learnt_by)
     }
@@ -161,7 +161,8 @@ impl<R: Resolve> Frontier<R> {
     /// Takes a host that was on disk. `is_counted`: whether its domain has counted it.
     fn place(&mut self, cold: ColdHost, is_counted: bool) -> io::Result<QueueId> {
         let ColdHost { host, state, packed, urls, events } = cold;
-        let damaged = || io::Error::new(io::ErrorKind::InvalidData, format!("the queue of {host} is damaged"));
+        let damaged =
+            || io::Error::new(io::ErrorKind::InvalidData, format!("the queue of {host} is damaged"));
         if self.hosts.find(&host).is_some() {
             return Err(damaged()); // only one of two would ever be asked
         }

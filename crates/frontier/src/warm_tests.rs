@@ -58,7 +58,10 @@ fn hosts_beyond_the_limit_wait_on_disk_and_are_fetched_like_the_others() {
         apart(&names, 400);
         frontier.add(&seeds, 0).unwrap();
         let most = warm_hosts.min(400);
-        assert_eq!((frontier.hosts.warm_len(), frontier.hosts.cold.urls() as usize), (most, 1_200 - 3 * most));
+        assert_eq!(
+            (frontier.hosts.warm_len(), frontier.hosts.cold.urls() as usize),
+            (most, 1_200 - 3 * most)
+        );
         let (log, settled) = crawl(&mut frontier, &mut site("user-agent: *\ndisallow: /1"));
         assert_eq!((frontier.hosts.cold.urls(), frontier.hosts.memory()), (0, 0));
         assert_eq!(frontier.counts().tally.count(State::Done), 800);
@@ -79,8 +82,11 @@ fn a_host_that_left_is_judged_as_if_it_had_stayed() {
         apart(&names, 99);
         frontier.add(&["/1", "/2"].map(|path| url(&format!("http://h0.com{path}"))), 0).unwrap();
         names.failing.borrow_mut().insert("dead.com".to_owned(), FailureKind::NameNotFound);
-        let site = &mut |request: Request, now: Micros| match (request.purpose, request.url.path_and_query()) {
-            (Purpose::Robots, _) => answer(request, now, 200, &[], "user-agent: *\ndisallow: /no\ncrawl-delay: 7", &[]),
+        let site = &mut |request: Request, now: Micros| match (request.purpose, request.url.path_and_query())
+        {
+            (Purpose::Robots, _) => {
+                answer(request, now, 200, &[], "user-agent: *\ndisallow: /no\ncrawl-delay: 7", &[])
+            }
             // In trouble at its last page: its interval has grown.
             (_, "/2") if request.attempt < 2 => failed(request, now, FailureKind::ReadTimeout),
             _ => own(request, now),

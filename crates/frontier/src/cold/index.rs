@@ -87,7 +87,8 @@ impl Index {
     pub(super) fn insert(&mut self, key: u64, records: u8, place: Place) -> bool {
         let is_new = self.get(key).is_none();
         if is_new {
-            self.table.insert_unique(spread(key), Entry::new(key, records, place), |entry| spread(entry.key()));
+            self.table
+                .insert_unique(spread(key), Entry::new(key, records, place), |entry| spread(entry.key()));
         }
         is_new
     }
@@ -117,7 +118,10 @@ mod tests {
     #[test]
     fn entries_say_what_was_set() {
         let mut index = Index::default();
-        let place = |number: u64| Place { is_rested: number % 3 == 0, position: (END - UNIT) / (number + 1) / UNIT * UNIT };
+        let place = |number: u64| Place {
+            is_rested: number % 3 == 0,
+            position: (END - UNIT) / (number + 1) / UNIT * UNIT,
+        };
         let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
         for number in 0..1000 {
             index.set(key(number), place(number + 1));

@@ -175,7 +175,9 @@ impl Journal {
     pub(super) fn pack(&self, into: &mut Vec<u8>) {
         put_number(into, self.in_use().count() as u64);
         for (number, segment) in self.in_use() {
-            [u64::from(*number), segment.end, segment.live].into_iter().for_each(|part| put_number(into, part));
+            [u64::from(*number), segment.end, segment.live]
+                .into_iter()
+                .for_each(|part| put_number(into, part));
         }
     }
 
@@ -197,7 +199,9 @@ impl Journal {
 
     /// Writes the buffer. After an error it is kept, and written next time.
     fn flush(&mut self) -> io::Result<()> {
-        let Some(segment) = self.filling.and_then(|number| self.files.get_mut(&number)) else { return Ok(()) };
+        let Some(segment) = self.filling.and_then(|number| self.files.get_mut(&number)) else {
+            return Ok(());
+        };
         segment.file.write_all_at(&self.buffer, segment.end - self.buffer.len() as u64)?;
         segment.dirty |= !self.buffer.is_empty();
         self.buffer.clear();
@@ -255,7 +259,8 @@ impl Journal {
 
     /// The error for a file that does not have what it should.
     fn damaged(&self, number: u32) -> io::Error {
-        let directory = self.directory.as_ref().map_or("queues".into(), |directory| directory.display().to_string());
+        let directory =
+            self.directory.as_ref().map_or("queues".into(), |directory| directory.display().to_string());
         let text = format!("{directory}: file {number} of {} is missing or damaged", self.suffix);
         io::Error::new(io::ErrorKind::InvalidData, text)
     }
@@ -343,7 +348,9 @@ mod tests {
             assert!(positions.iter().any(|position| all.read(*position).is_err()), "byte {damaged}");
         }
         fs::write(&path, &bytes[..10]).unwrap();
-        assert!(all.read(positions[1]).is_err() && all.read(5 * FILE_BYTES).is_err() && all.read(96).is_err());
+        assert!(
+            all.read(positions[1]).is_err() && all.read(5 * FILE_BYTES).is_err() && all.read(96).is_err()
+        );
         assert!(journal(directory.path()).unpack(&mut &[1, 9, 8][..]).is_err(), "no such file");
         let mut nowhere = Journal::new(None, "test");
         assert!(!nowhere.is_possible() && nowhere.append(b"x").is_err());

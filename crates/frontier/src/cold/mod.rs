@@ -307,7 +307,8 @@ impl Cold {
                 return Err(damaged());
             }
             for entry in entries {
-                let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+                let number =
+                    |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
                 let place = Place::of_number(number(&entry[7..])).ok_or_else(damaged)?;
                 waiting += usize::from(!place.is_rested);
                 read += 1;

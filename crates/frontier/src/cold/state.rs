@@ -112,7 +112,8 @@ fn put_evidence(into: &mut Vec<u8>, evidence: &Evidence) {
         LastWord::Silent => 2,
     };
     put_failure(into, failure, *retry_at);
-    for number in [*since, *last, (*tries).into(), given_up.map_or(0, |until| until.saturating_add(1)), word] {
+    for number in [*since, *last, (*tries).into(), given_up.map_or(0, |until| until.saturating_add(1)), word]
+    {
         put_number(into, number);
     }
 }

@@ -153,7 +153,9 @@ impl Origins {
     /// Whether nothing is asked for or tried again, and all rules have this age, by the expiry that rules of this age have.
     pub(crate) fn are_settled(&self, expires_until: Micros) -> bool {
         self.known.iter().all(|(_, robots)| match robots {
-            Robots::Known { expires, refresh_at, .. } => *refresh_at < Micros::MAX && *expires <= expires_until,
+            Robots::Known { expires, refresh_at, .. } => {
+                *refresh_at < Micros::MAX && *expires <= expires_until
+            }
             Robots::Failed { .. } => true,
             Robots::Asked | Robots::Parked(_) => false,
         })
