@@ -348,9 +348,9 @@ impl<R: Resolve> Frontier<R> {
             Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
                 if self.politeness.has_capacity(queue) {
-                    queue.is_scheduled = true;
                     let due = queue.pace.ready_at().max(queue.due_at());
                     self.schedule.enqueue(&self.politeness.addresses, *clock, due, (id, queue.domain));
+                    self.hosts.schedule(id, due, now);
                 }
                 self.names.refresh_if_due(&mut self.hosts, id, now);
             }

@@ -20,7 +20,7 @@ pub(super) struct Place {
 impl Place {
     /// As a number of 40 bits.
     pub(super) fn number(self) -> u64 {
-        u64::from(self.is_rested) << 39 | self.position / UNIT
+        (u64::from(self.is_rested) << 39) | (self.position / UNIT)
     }
 
     /// From that number.
@@ -119,7 +119,7 @@ mod tests {
     fn entries_say_what_was_set() {
         let mut index = Index::default();
         let place = |number: u64| Place {
-            is_rested: number % 3 == 0,
+            is_rested: number.is_multiple_of(3),
             position: (END - UNIT) / (number + 1) / UNIT * UNIT,
         };
         let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
