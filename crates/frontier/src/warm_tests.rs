@@ -301,7 +301,7 @@ fn hosts_on_disk_obey_their_clocks_after_a_restart() {
         for request in first.take(10, now).unwrap() {
             let host = request.url.host().to_owned();
             outcomes.push(match (request.purpose, request.url.path_and_query()) {
-                (Purpose::Page, "/2") if host < "h5".to_owned() => {
+                (Purpose::Page, "/2") if *host < *"h5" => {
                     asked.insert(host, now);
                     let headers = [("retry-after", "3000")];
                     answer(request, now, 404, &headers, "", &[])
