@@ -136,7 +136,7 @@ fn main() -> std::io::Result<()> {
             seconds += cpu() - start;
         }
     }
-    let (admitted, resident) = (frontier.counts(), memory("VmRSS"));
+    let resident = memory("VmRSS");
     let start = cpu();
     let fetched = fetch(&mut frontier, number(6, 200_000))?;
     let fetched_seconds = cpu() - start;
@@ -160,8 +160,8 @@ fn main() -> std::io::Result<()> {
         "{{\"hosts\": {}, \"urls\": {}, \"admitted_seconds\": {seconds:.3}, \"resident_bytes\": {resident}, \"fetched\": \
          {fetched}, \"fetched_seconds\": {fetched_seconds:.3}, \"peak_bytes\": {peak}, \"disk_bytes\": {}, \"snapshot_bytes\": \
          {snapshot_bytes}, \"saved_seconds\": {saved:.3}, \"opened_seconds\": {opened:.3}, \"opened_peak_bytes\": {}}}",
-        admitted.hosts,
-        admitted.known,
+        counts.hosts,
+        counts.known,
         disk(directory),
         memory("VmHWM"),
     );

@@ -41,6 +41,11 @@ fn portal(request: Request, now: Micros) -> Outcome {
     answer(request, now, 200, &[], LOGIN, &[])
 }
 
+/// The same with few hosts in memory.
+fn few(directory: &std::path::Path) -> Settings {
+    Settings { warm_hosts: 3, queue_directory: Some(directory.to_owned()), ..patient() }
+}
+
 /// Lets a process run from one time to another, ten times a second, and be killed then.
 fn run_until(
     frontier: &mut Frontier<Names>,
@@ -226,7 +231,8 @@ fn each_process_answers_for_its_own_last_answers() {
 #[test]
 fn rules_that_were_learnt_last_are_asked_for_again_and_the_crawl_delay_holds_meanwhile() {
     const RULES: &str = "User-agent: *\nCrawl-delay: 7\n";
-    let settings = Settings { robots: true, ..patient() };
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings { robots: true, ..few(directory.path()) };
     let names = Names::default();
     let mut first = Frontier::new(settings.clone(), names.clone()).unwrap();
     let mut left = Left { seeds: seeds(world(&names, 3, 10)), ..Left::default() };
@@ -315,15 +321,17 @@ fn a_portal_that_answers_for_robots_txt_alone_gives_no_rules() {
 
 #[test]
 fn the_time_in_which_no_process_ran_is_no_patience_with_a_host() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings { warm_hosts: 1, ..few(directory.path()) };
     let names = Names::default();
-    let mut first = Frontier::new(patient(), names.clone()).unwrap();
+    let mut first = Frontier::new(settings.clone(), names.clone()).unwrap();
     let mut left =
         Left { seeds: seeds(vec![url("http://dead.com/1"), url("http://dead.com/2")]), ..Left::default() };
     first.add_requests(&left.seeds, 0).unwrap();
     let mut site = |request, now| failed(request, now, FailureKind::ConnectRefused);
     run_until(&mut first, &mut left, (0, 60 * SECOND), &mut site);
     let hours = 10_000 * SECOND;
-    let (mut second, _) = left.begin(&patient(), &names, hours);
+    let (mut second, _) = left.begin(&settings, &names, hours);
     // Five minutes of patience, of which one is over.
     run_until(&mut second, &mut left, (hours, hours + 200 * SECOND), &mut site);
     assert_eq!(second.counts().tally.count(State::Failed), 0);
@@ -333,9 +341,11 @@ fn the_time_in_which_no_process_ran_is_no_patience_with_a_host() {
 
 #[test]
 fn domains_that_show_one_parking_page_are_no_portal_after_a_restart_either() {
-    for with_snapshot in [false, true] {
+    for (with_snapshot, is_few) in [(false, false), (true, false), (false, true), (true, true)] {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = if is_few { Settings { warm_hosts: 20, ..few(directory.path()) } } else { patient() };
         let names = Names::default();
-        let mut first = Frontier::new(patient(), names.clone()).unwrap();
+        let mut first = Frontier::new(settings.clone(), names.clone()).unwrap();
         let mut left = Left { seeds: seeds(world(&names, 30, 6)), ..Left::default() };
         first.add_requests(&left.seeds, 0).unwrap();
         let mut site = |request: Request, now| match request.url.host() {
@@ -347,10 +357,10 @@ fn domains_that_show_one_parking_page_are_no_portal_after_a_restart_either() {
             left.save(&mut first);
         }
         left.seeds.retain(|seed| seed.url.host() != "host0.com");
-        let (mut second, _) = left.begin(&patient(), &names, 25 * SECOND);
+        let (mut second, _) = left.begin(&settings, &names, 25 * SECOND);
         run_until(&mut second, &mut left, (25 * SECOND, 200 * SECOND), &mut site);
         assert_eq!(second.messages(), Vec::<String>::new());
-        assert!(second.idle(), "with a snapshot: {with_snapshot}");
+        assert!(second.idle(), "with a snapshot: {with_snapshot}, few in memory: {is_few}");
     }
 }
 

@@ -71,7 +71,7 @@ impl<R: Resolve> Frontier<R> {
         while self.settled.len() < SETTLED_AT_ONCE && now >= self.politeness.ready_at() && self.reserve_page()
         {
             let Some((address, queue)) = self.schedule.next(&self.politeness.addresses, now) else { break };
-            self.hosts[queue].is_scheduled = false;
+            self.hosts.unschedule(queue);
             let request = self.grant(queue, address, now)?;
             self.settle_pages();
             if request.is_none() {

@@ -47,8 +47,9 @@ pub(crate) struct Hosts {
     /// Hosts in memory that nothing waits for, by the time since when that is so; some have been woken since, or have left.
     rested: VecDeque<(Micros, QueueId)>,
     resting: usize,
-    /// Hosts in memory that many URLs wait for.
+    /// Hosts in memory that many URLs wait for, and those that are not asked for long.
     large: usize,
+    delayed: usize,
     warm_hosts: usize,
     /// The number of hosts in memory up to which no other try is made to have some leave.
     sweep_at: usize,
@@ -80,6 +81,7 @@ impl Hosts {
             rested: VecDeque::new(),
             resting: 0,
             large: 0,
+            delayed: 0,
             warm_hosts: settings.warm_hosts,
             sweep_at: 0,
             error: None,

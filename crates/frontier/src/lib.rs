@@ -352,10 +352,10 @@ impl<R: Resolve> Frontier<R> {
             Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
                 if self.politeness.has_capacity(queue) {
-                    queue.is_scheduled = true;
                     let due = queue.pace.ready_at().max(queue.due_at());
                     let turn = Turn { queue: id, domain: queue.domain, level: queue.level() };
                     self.schedule.enqueue(&self.politeness.addresses, *clock, due, turn);
+                    self.hosts.schedule(id, due, now);
                 }
                 self.names.refresh_if_due(&mut self.hosts, id, now);
             }

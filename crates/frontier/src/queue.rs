@@ -18,7 +18,7 @@ use crate::waiting::Waiting;
 pub(crate) const LATER: usize = 16;
 
 /// A host's queue, with the host's state: `origins` is written by robots, `name` and `doubted` by names, `pace` by politeness,
-/// `is_scheduled` and `failing` where the queue is scheduled or failed, `rests` and `is_large` by hosts, all else by trouble.
+/// `is_scheduled` and `failing` where the queue is scheduled or failed, `rests`, `is_large` and `is_delayed` by hosts, all else by trouble.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// The host, as in its URLs.
@@ -57,6 +57,8 @@ pub(crate) struct Queue {
     pub(crate) rests: Option<Micros>,
     /// Whether so many URLs wait that it stays in memory.
     pub(crate) is_large: bool,
+    /// Whether it is in the schedule for a time long from now.
+    pub(crate) is_delayed: bool,
 }
 
 impl Queue {
@@ -81,6 +83,7 @@ impl Queue {
             failing: false,
             rests: None,
             is_large: false,
+            is_delayed: false,
         }
     }
 

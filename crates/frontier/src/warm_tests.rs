@@ -249,3 +249,115 @@ fn a_file_that_is_damaged_ends_the_crawl_with_an_error() {
     assert!(frontier.take(1, 0).is_err());
     assert!(frontier.save(&mut Vec::new()).is_err(), "no snapshot is made of what was lost");
 }
+
+#[test]
+fn what_a_portal_said_is_forgotten_on_disk_as_well() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut frontier, names) = frontier(settings(directory.path(), 2));
+    apart(&names, 99);
+    frontier.add(&[url("http://h0.com/")], 0).unwrap();
+    crawl_from(&mut frontier, 0, &mut site("user-agent: *\ncrawl-delay: 7"));
+    let learnt =
+        frontier.hosts[frontier.hosts.find("h0.com").unwrap()].origins.with_rules().map(str::to_owned);
+    assert_eq!(learnt.as_deref(), Some("http://h0.com"));
+    for number in 1..60 {
+        let now = 200 * SECOND * number;
+        frontier.add(&[url(&format!("http://h{number}.com/"))], now).unwrap();
+        crawl_from(&mut frontier, now, &mut site(""));
+    }
+    let now = 12_000 * SECOND;
+    // Too many at once: the last ones wait on disk, and nothing is known of them.
+    frontier.add(&[60, 61, 62, 63].map(|host| url(&format!("http://h{host}.com/"))), now).unwrap();
+    assert!(["h0.com", "h62.com", "h63.com"].iter().all(|host| frontier.hosts.find(host).is_none()));
+    frontier.forget_what_the_portal_said(0, now);
+    frontier.add(&[url("http://h64.com/")], now).unwrap();
+    names.refreshed.borrow_mut().clear();
+    for host in ["h0.com", "h63.com", "h64.com"] {
+        frontier.host(host, now).unwrap();
+    }
+    assert_eq!(*names.refreshed.borrow(), ["h63.com".into()], "it is asked for at once, past the cache");
+    frontier.add(&[url("http://h0.com/2")], now).unwrap();
+    names.refreshed.borrow_mut().clear();
+    let (log, _) = crawl_from(&mut frontier, now, &mut site(""));
+    let of_host: Vec<u64> =
+        log.iter().filter(|(_, url)| url.contains("h0.com")).map(|(at, _)| at / SECOND - 12_000).collect();
+    assert_eq!(of_host.len(), 2, "its rules are asked for again: {log:?}");
+    assert!(log.iter().any(|(_, url)| url == "http://h0.com/robots.txt"));
+    assert!(of_host[1] - of_host[0] >= 7, "and their Crawl-delay holds until then: {of_host:?}");
+    assert!(names.refreshed.borrow().iter().any(|name| &**name == "h0.com"), "past the cache");
+}
+
+#[test]
+fn hosts_on_disk_obey_their_clocks_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = settings(directory.path(), 2);
+    let (mut first, names) = frontier(settings.clone());
+    apart(&names, 99);
+    let pages = |host: u32| [1, 2].map(|page| url(&format!("http://h{host}.com/{page}")));
+    first.add(&(0..80).flat_map(pages).collect::<Vec<_>>(), 0).unwrap();
+    let (mut now, mut asked) = (0, BTreeMap::new());
+    while now < 300 * SECOND {
+        let mut outcomes = Vec::new();
+        for request in first.take(10, now).unwrap() {
+            let host = request.url.host().to_owned();
+            outcomes.push(match (request.purpose, request.url.path_and_query()) {
+                (Purpose::Page, "/2") if *host < *"h5" => {
+                    asked.insert(host, now);
+                    let headers = [("retry-after", "3000")];
+                    answer(request, now, 404, &headers, "", &[])
+                }
+                _ => site("")(request, now),
+            });
+        }
+        first.judge(&mut outcomes);
+        first.done(&outcomes, now).unwrap();
+        first.settled();
+        now += SECOND;
+    }
+    let left: Vec<String> = asked.keys().filter(|host| first.hosts.find(host).is_none()).cloned().collect();
+    assert!(left.len() > 9, "some have left while their clock ran: {}", left.len());
+    let mut snapshot = Vec::new();
+    let files = first.save(&mut snapshot).unwrap();
+    drop(first);
+    let (mut second, read) = Frontier::load(settings, names.clone(), &mut &snapshot[..]).unwrap();
+    assert_eq!(read, files);
+    second.restore().finish(now);
+    let unused = second.unused_files(&[files]).unwrap();
+    unused.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    assert_eq!(second.hosts.len(), 80);
+    for host in 0..80 {
+        second.add(&[url(&format!("http://h{host}.com/3"))], now).unwrap();
+    }
+    let (log, _) = crawl_from(&mut second, now, &mut site(""));
+    for (at, text) in &log {
+        let not_before = asked.get(url(text).host()).map_or(now, |at| at + 3_000 * SECOND);
+        assert!(*at >= not_before, "{text} at {} s", at / SECOND);
+    }
+    assert_eq!((log.len(), second.counts().tally.count(State::Waiting)), (80, 0));
+    assert!(!log.iter().any(|(_, url)| url.ends_with("robots.txt")), "rules are known");
+}
+
+#[test]
+fn hosts_that_want_to_be_left_alone_hold_up_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut frontier, names) = frontier(Settings { robots: false, ..settings(directory.path(), 2) });
+    apart(&names, 99);
+    let seeds: Vec<_> = (0..99).map(|host| url(&format!("http://h{host}.com/"))).collect();
+    frontier.add(&seeds, 0).unwrap();
+    let (mut now, mut log) = (0, Vec::new());
+    while !frontier.idle() && now < 9_000 * SECOND {
+        let requests = frontier.take(10, now).unwrap();
+        log.extend(requests.iter().map(|request| (request.attempt, now / SECOND)));
+        let page = |request: Request| match request.attempt {
+            0 => answer(request, now, 429, &[("retry-after", "3000")], "", &[]),
+            _ => own(request, now),
+        };
+        let mut pages: Vec<Outcome> = requests.into_iter().map(page).collect();
+        frontier.judge(&mut pages);
+        frontier.done(&pages, now).unwrap();
+        now += SECOND / 2;
+    }
+    assert_eq!(log.len(), 198);
+    let last = log[98];
+    assert!(last.0 == 0 && last.1 < 120, "all are asked before the first again: {last:?}");
+}

@@ -179,6 +179,7 @@ impl Journal {
 
     /// Appends the files in use to a record of a snapshot.
     pub(super) fn pack(&self, into: &mut Vec<u8>) {
+        put_number(into, self.next.into());
         put_number(into, self.in_use().count() as u64);
         for (number, segment) in self.in_use() {
             [u64::from(*number), segment.end, segment.live]
@@ -187,8 +188,10 @@ impl Journal {
         }
     }
 
-    /// Opens the files of a snapshot. Bytes behind their records were written after it: new records go to a new file.
+    /// Opens the files of a snapshot. Bytes behind their records were written after it: new records go to a new file, whose number no
+    /// file had before, so that positions are in the order of time.
     pub(super) fn unpack(&mut self, from: &mut &[u8]) -> io::Result<()> {
+        self.next = codec::small(from).ok_or_else(damaged)?;
         for _ in 0..codec::number(from).ok_or_else(damaged)? {
             let number = codec::small(from).ok_or_else(damaged)?;
             let end = codec::number(from).filter(|end| *end <= FILE_BYTES).ok_or_else(damaged)?;
@@ -363,7 +366,7 @@ mod tests {
         assert!(
             all.read(positions[1]).is_err() && all.read(5 * FILE_BYTES).is_err() && all.read(96).is_err()
         );
-        assert!(journal(directory.path()).unpack(&mut &[1, 9, 8][..]).is_err(), "no such file");
+        assert!(journal(directory.path()).unpack(&mut &[1, 1, 9, 8, 1][..]).is_err(), "no such file");
         let mut nowhere = Journal::new(None, "test");
         assert!(!nowhere.is_possible() && nowhere.append(b"x").is_err());
     }

@@ -1,8 +1,8 @@
 //! Which hosts are in memory, and which on disk.
 //!
 //! Guarantees:
-//! 1. Hosts in memory that URLs wait for are no more than `warm_hosts`, beside those that fail and large ones; the others wait on disk
-//!    in the order in which they came.
+//! 1. Hosts in memory that URLs wait for are no more than `warm_hosts`, beside those that fail, those that are not asked for long, and
+//!    large ones; the others wait on disk in the order in which they came.
 //! 2. Without a directory all hosts are in memory. Where the disk is full, hosts that would go there are in memory.
 //! 3. A host with [`LARGE`] URLs stays: its memory is little beside that of the keys of its URLs.
 
@@ -20,6 +20,9 @@ use crate::waiting::{Candidate, pack};
 
 /// Waiting URLs that make a host large.
 const LARGE: usize = 256;
+
+/// The delay from which on a host holds up no other: it may have asked for hours.
+const LONG: Micros = 60_000_000;
 
 /// Hosts that are too few to leave: what must not leave is found out for many at once.
 const FEW: usize = 256;
@@ -40,7 +43,8 @@ impl Hosts {
 
     /// Whether more hosts are in memory than may be that URLs wait for; `failing` hosts are not counted.
     fn is_crowded(&self, failing: usize) -> bool {
-        let counted = self.warm_len().saturating_sub(self.resting + self.large + failing);
+        let others = self.resting + self.large + self.delayed + failing;
+        let counted = self.warm_len().saturating_sub(others);
         counted >= self.warm_hosts
     }
 
@@ -100,6 +104,22 @@ impl Hosts {
         if self.queues[id as usize].rests.take().is_some() {
             self.resting -= 1;
         }
+    }
+
+    /// A host is put into the schedule, due at a time.
+    pub(crate) fn schedule(&mut self, id: QueueId, due: Micros, now: Micros) {
+        let queue = &mut self.queues[id as usize];
+        queue.is_scheduled = true;
+        // Hosts that fail are counted apart.
+        queue.is_delayed = queue.trouble.is_none() && due.saturating_sub(now) >= LONG;
+        self.delayed += usize::from(queue.is_delayed);
+    }
+
+    /// A host was taken out of the schedule.
+    pub(crate) fn unschedule(&mut self, id: QueueId) {
+        let queue = &mut self.queues[id as usize];
+        queue.is_scheduled = false;
+        self.delayed -= usize::from(std::mem::take(&mut queue.is_delayed));
     }
 
     /// How many more hosts are in memory than may be.
