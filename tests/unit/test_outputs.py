@@ -137,11 +137,13 @@ def test_outputs_that_a_session_does_not_write_stay_recorded_and_catch_up(tmp_pa
         assert crawl.plan.differences[-1].startswith(f"output: {output}: not written in this session")
         others = [page.url for page in crawl]
         assert output.read_bytes() == before
-        assert len(list((directory / "log").glob("*.log"))) > 2, "the output has not passed them"
+        kept = len(list((directory / "log").glob("*.log")))
+        assert kept > 6, "the output has not passed them"
         crawled(directory=directory)
     assert len(set(urls(output))) == len(urls(output)), "each URL once"
     assert set(others) <= set(urls(output))
-    assert len(list((directory / "log").glob("*.log"))) <= 2, "nobody needs them any more"
+    # A snapshot is complete some batches after the position that it has.
+    assert len(list((directory / "log").glob("*.log"))) <= 4, "nobody needs the others any more"
 
 
 @pytest.mark.parametrize("name", ["pages-10:30.jsonl", "pages-10:30.parquet", "file:x.jsonl", "parts:/"])

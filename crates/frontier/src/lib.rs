@@ -267,16 +267,15 @@ impl<R: Resolve> Frontier<R> {
         settled
     }
 
-    /// Whether the crawl has ended: no URL waits, no request is out, no outcome is to be recorded and no link to be delivered; or it is
-    /// suspended for longer than it may be, and no outcome is to be recorded.
+    /// Whether the crawl has ended: no URL waits, no request is out and no outcome is to be recorded; or it is suspended for longer
+    /// than it may be, and no outcome is to be recorded. Links for other frontiers may wait in the outbox.
     pub fn idle(&self) -> bool {
         if self.is_suspended_for_too_long() {
             return self.settled.is_empty();
         }
         let waiting = self.tally.count(State::Waiting);
         let nothing_waits = waiting == 0 && !self.dedup.has_suspects();
-        let is_all_recorded = self.leases.is_empty() && self.settled.is_empty() && self.outbox.len() == 0;
-        is_all_recorded && (nothing_waits || self.page_budget() == 0)
+        self.leases.is_empty() && self.settled.is_empty() && (nothing_waits || self.page_budget() == 0)
     }
 
     /// When [`Frontier::take`] has something to do, at the earliest; `None` while only outcomes or answers can change that.
