@@ -20,7 +20,7 @@ PAGES = 200_000  # that are fetched while the hosts wait, robots.txt files among
 
 
 def run(options: Options) -> Report:
-    """Admit the URLs of many hosts, each of its own registered domain, and fetch some; quick: a tenth of the hosts."""
+    """Admit the URLs of many hosts, each of its own domain, and fetch some; quick: a tenth of the hosts."""
     hosts, seen_memory, warm, budget = QUICK if options.quick else FULL
     report = Report("hosts", options.quick)
     program = build_example("lycosa-frontier", "hosts")
@@ -43,8 +43,8 @@ def run(options: Options) -> Report:
     text = f"{name}: peak memory of all: hosts, domains, known and waiting URLs, a snapshot saved and opened"
     report.claims.append(Claim.at_most("hosts-memory", text, peak, "MiB", budget))
     report.notes.append(
-        f"{QUEUE_MEMORY} MiB for what waits, {seen_memory} MiB for what is known, {warm:,} hosts in memory; every host "
-        f"has a registered domain and an address of its own; {PAGES:,} requests are answered meanwhile"
+        f"{QUEUE_MEMORY} MiB for what waits, {seen_memory} MiB for what is known, {warm:,} hosts in memory; every "
+        f"host has a registered domain and an address of its own; {PAGES:,} requests are answered meanwhile"
     )
     return report
 
