@@ -411,8 +411,8 @@ class Frontier(Room):
         None,
         ge=1,
         description="hosts in memory that URLs wait for, beside hosts that fail, that ask for a long pause or that "
-        "have hundreds of URLs; further ones wait on disk, about fifty bytes in memory each. none: as many as fit into "
-        "an eighth of memory",
+        "have hundreds of URLs; further ones wait on disk, about fifty bytes in memory each. none: as many as fit "
+        "into an eighth of memory",
     )
 
 
