@@ -33,7 +33,7 @@ def run(options: Options) -> Report:
     report.figures += [
         Figure.of(f"{name}: admitted", "URLs/CPU s", [result["urls"] / result["admitted_seconds"]]),
         Figure.of(f"{name}: resident memory with all admitted", "MiB", [result["resident_bytes"] / MIB]),
-        Figure.of(f"{name}: CPU to fetch some", "µs/request", [result["fetched_seconds"] / result["fetched"] * 1e6]),
+        Figure.of(f"{name}: CPU of a request", "µs", [result["fetched_seconds"] / result["fetched"] * 1e6]),
         Figure.of(f"{name}: peak memory", "MiB", [peak]),
         Figure.of(f"{name}: on disk", "MB", [result["disk_bytes"] / 1e6]),
         Figure.of(f"{name}: snapshot", "MB", [result["snapshot_bytes"] / 1e6]),
@@ -43,8 +43,8 @@ def run(options: Options) -> Report:
     text = f"{name}: peak memory of all: hosts, domains, known and waiting URLs, a snapshot saved and opened"
     report.claims.append(Claim.at_most("hosts-memory", text, peak, "MiB", budget))
     report.notes.append(
-        f"{QUEUE_MEMORY} MiB for what waits, {seen_memory} MiB for what is known, {warm:,} hosts in memory; each "
-        f"has a registered domain and an address of its own; {PAGES:,} requests are answered meanwhile"
+        f"{QUEUE_MEMORY} MiB for what waits, {seen_memory} MiB for what is known, {warm:,} hosts in memory; every "
+        f"host has a registered domain and an address of its own; {PAGES:,} requests are answered meanwhile"
     )
     return report
 

@@ -388,8 +388,9 @@ class Frontier(Room):
     warm_hosts: int | None = Field(
         None,
         ge=1,
-        description="hosts in memory that URLs wait for, beside hosts that fail and those of hundreds of URLs; "
-        "further ones wait on disk, about fifty bytes in memory each. none: as many as fit into an eighth of memory",
+        description="hosts in memory that URLs wait for, beside hosts that fail, that ask for a long pause or that "
+        "have hundreds of URLs; further ones wait on disk, about fifty bytes in memory each. none: as many as fit "
+        "into an eighth of memory",
     )
 
 

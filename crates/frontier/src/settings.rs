@@ -61,7 +61,8 @@ pub struct Settings {
     /// Hosts that have a queue, at most: each takes some hundred bytes in memory, and about fifty if it is on disk.
     pub max_hosts: usize,
     /// Hosts in memory that URLs wait for, at most, if there is a `queue_directory`: further ones wait there, and hosts that nothing
-    /// waits for go there. Not counted: hosts that fail, and those that hundreds of URLs wait for.
+    /// waits for go there. Not counted: hosts that fail, those that are not asked for a minute or longer, and those that hundreds of
+    /// URLs wait for.
     pub warm_hosts: usize,
     /// Requests to a registered domain at once.
     pub domain_concurrency: Option<u32>,

@@ -8,6 +8,9 @@ use super::journal::{END, Position, UNIT};
 /// Bits of a key. Of ten million hosts two have the same with a probability of 16 %; they share a chain of records then.
 pub(super) const KEY_BITS: u32 = 48;
 
+/// Hosts that are prepared for, at most: a snapshot may lie.
+const RESERVED: u64 = 1 << 24;
+
 /// The newest record of a host, which names the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -81,6 +84,12 @@ impl Index {
             }
             TableEntry::Vacant(vacant) => drop(vacant.insert(Entry::new(key, 1, place))),
         }
+    }
+
+    /// Prepares for so many hosts of a snapshot, which has them in the order of a table: inserted in that order, they would fill a table
+    /// that grows unevenly, and slowly.
+    pub(super) fn reserve(&mut self, hosts: u64) {
+        self.table.reserve(hosts.min(RESERVED) as usize, |entry| spread(entry.key()));
     }
 
     /// Adds a host of a snapshot; whether it was not there.

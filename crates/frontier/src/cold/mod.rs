@@ -318,6 +318,7 @@ impl Cold {
         let len = self.unpack_head(&mut rest).ok_or_else(damaged)?;
         self.waiting.unpack(&mut rest)?;
         self.rested.unpack(&mut rest)?;
+        self.index.reserve(len);
         let (mut read, mut waiting) = (0, 0);
         while read < len {
             read_record(from, &mut record)?;
