@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.report import BenchmarkError, Report
 
@@ -147,6 +148,18 @@ def measure(
     if child.returncode not in accepted:
         raise BenchmarkError(f"{name}: exit status {child.returncode}: {last_line(log)}")
     return Run(usage.ru_utime + usage.ru_stime, wall, peak)
+
+
+def printed(name: str, command: Callable[[str], list[str]], *, timeout: float) -> dict[str, Any]:
+    """Run a command, made for a temporary folder, on all cores; returns the JSON object of its last line."""
+    with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as folder:
+        log, cores = Path(folder) / f"{name}.json", frozenset(os.sched_getaffinity(0))
+        measure(name, command(folder), cores=cores, timeout=timeout, log=log, env=environment())
+        try:
+            result: dict[str, Any] = json.loads(last_line(log))
+        except json.JSONDecodeError as error:
+            raise BenchmarkError(f"{name}: printed no JSON: {error}") from None
+    return result
 
 
 def build_example(package: str, name: str) -> Path:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from pathlib import Path
 
-from benchmarks.harness import Options, build_example, environment, measure, progress
+from benchmarks.harness import Options, build_example, printed, progress
 from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
 MIB = 1024 * 1024
@@ -51,14 +48,5 @@ def run(options: Options) -> Report:
 
 def _hosts(program: Path, hosts: int, seen_memory: int, warm: int) -> dict[str, float]:
     """Run the program; returns its output."""
-    with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
-        log = Path(name) / "hosts.json"
-        sizes = [str(number) for number in (QUEUE_MEMORY, seen_memory, warm, PAGES)]
-        command = [str(program), str(hosts), str(URLS), name, *sizes]
-        cores = frozenset(os.sched_getaffinity(0))
-        measure("hosts", command, cores=cores, timeout=1_800, log=log, env=environment())
-        try:
-            result: dict[str, float] = json.loads(log.read_text())
-        except json.JSONDecodeError as error:
-            raise BenchmarkError(f"hosts: printed no JSON: {error}") from None
-    return result
+    sizes = [str(number) for number in (QUEUE_MEMORY, seen_memory, warm, PAGES)]
+    return printed("hosts", lambda folder: [str(program), str(hosts), str(URLS), folder, *sizes], timeout=1_800)

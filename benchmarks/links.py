@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from pathlib import Path
 
-from benchmarks.harness import Options, build_example, environment, measure, progress
-from benchmarks.report import BenchmarkError, Claim, Figure, Report
+from benchmarks.harness import Options, build_example, printed, progress
+from benchmarks.report import Claim, Figure, Report
 
 MIB = 1024 * 1024
 QUEUE_MEMORY = 128  # MiB of waiting URLs
@@ -57,13 +54,5 @@ def run(options: Options) -> Report:
 
 def _links(program: Path, count: int, seen_memory: int) -> dict[str, float]:
     """Run the program; returns its output."""
-    with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
-        log = Path(name) / "links.json"
-        command = [str(program), str(count), name, str(QUEUE_MEMORY), str(seen_memory)]
-        cores = frozenset(os.sched_getaffinity(0))
-        measure("links", command, cores=cores, timeout=1_800, log=log, env=environment())
-        try:
-            result: dict[str, float] = json.loads(log.read_text())
-        except json.JSONDecodeError as error:
-            raise BenchmarkError(f"links: printed no JSON: {error}") from None
-    return result
+    sizes = [str(QUEUE_MEMORY), str(seen_memory)]
+    return printed("links", lambda folder: [str(program), str(count), folder, *sizes], timeout=1_800)

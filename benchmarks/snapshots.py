@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from lycosa import Request, Requests, _core
 from lycosa.job import make_job
 from lycosa.store.snapshots import Snapshots
 
-from benchmarks.harness import Options, environment, measure, progress
+from benchmarks.harness import Options, printed, progress
 from benchmarks.report import Claim, Figure, Report
 
 MIB = 1 << 20
@@ -32,13 +31,9 @@ def run(options: Options) -> Report:
     """Save a frontier several times while it accepts URLs; quick: a tenth of the URLs."""
     count = QUICK_COUNT if options.quick else COUNT
     report = Report("snapshots", options.quick)
-    with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
-        progress(f"{count:,} URLs of {HOSTS:,} hosts")
-        log = Path(name) / "snapshots.json"
-        command = [sys.executable, "-m", "benchmarks.snapshots", str(count), name]
-        cores = frozenset(os.sched_getaffinity(0))
-        measure("snapshots", command, cores=cores, timeout=1_200, log=log, env=environment())
-        result = json.loads(log.read_text().splitlines()[-1])
+    progress(f"{count:,} URLs of {HOSTS:,} hosts")
+    command = [sys.executable, "-m", "benchmarks.snapshots", str(count)]
+    result = printed("snapshots", lambda folder: [*command, folder], timeout=1_200)
     report.figures += [
         Figure.of("the call that begins a snapshot", "ms", result["begin_ms"]),
         Figure.of("the longest step of the loop until it is complete", "ms", result["longest_ms"]),

@@ -1046,8 +1046,11 @@ class NameCache:
 class Shared:
     """Clocks of hosts and addresses, and the page budget, that frontiers share; see ``Frontier``."""
 
-    def __new__(cls, clock: Clock, clock_file: str | PathLike[str] | None = None) -> Shared:
-        """clock: the crawl's. clock_file: of this machine's clocks; `None`: in memory, for one process's shards."""
+    def __new__(cls, clock: Clock, clock_file: str | PathLike[str] | None = None, *, shards: int = 1) -> Shared:
+        """clock: the crawl's. clock_file: of this machine's clocks; `None`: in memory, for one process's shards.
+
+        shards: of the crawl.
+        """
 
 def restore_shards(shards: list[Frontier], entries: Entries) -> None:
     """Apply records of the log to all shards of a crawl, each to its owner."""

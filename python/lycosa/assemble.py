@@ -117,14 +117,14 @@ def _shared(job: Job, log: _core.Log) -> _core.Shared | None:
     """The clocks that a crawl shares with others of the machine, or its shards with each other; `None`: none."""
     given, shards = job.politeness.clock_file, job.frontier.shards
     if job.politeness.share_clocks and given is not None:
-        return _core.Shared(log.clock, given)
+        return _core.Shared(log.clock, given, shards=shards)
     usual = CLOCKS / f"lycosa-clocks-{os.getuid()}"
     if job.politeness.share_clocks and job.speed == 1 and CLOCKS.is_dir():
         try:
-            return _core.Shared(log.clock, usual)
+            return _core.Shared(log.clock, usual, shards=shards)
         except SettingError as error:
             logger.warning("politeness.share_clocks: %s: %s; other crawls are not taken into account", usual, error)
-    return _core.Shared(log.clock) if shards > 1 else None
+    return _core.Shared(log.clock, shards=shards) if shards > 1 else None
 
 
 def _shards(

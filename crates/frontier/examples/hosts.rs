@@ -4,46 +4,20 @@
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
-use std::net::IpAddr;
 use std::path::Path;
 use std::time::Instant;
 
-use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
+use lycosa_frontier::{Frontier, Scope, Settings};
 use lycosa_records::{Head, Outcome, Purpose, Received, Request, Response, Times};
-use lycosa_url::{CrawlUrl, Micros, NameClass, Resolved};
-use nix::sys::resource::{UsageWho, getrusage};
+use lycosa_url::{CrawlUrl, Micros};
+
+#[path = "shared/process.rs"]
+mod process;
+
+use process::{Names, cpu, memory};
 
 /// URLs that are admitted in one call.
 const BATCH: usize = 10_000;
-
-/// Answers at once; every host has an address of its own.
-#[derive(Default)]
-struct Names(Vec<Resolved>);
-
-impl Resolve for Names {
-    fn submit(&mut self, names: Vec<Box<str>>) {
-        for name in names {
-            let number = name[1..].split_once('.').and_then(|(number, _)| number.parse().ok());
-            let number: u32 = number.unwrap_or_default();
-            let address = IpAddr::V4((u32::from_be_bytes([93, 0, 0, 0]) + number).into());
-            self.0.push(Resolved {
-                name,
-                elapsed_us: 0,
-                expires: u64::MAX / 2,
-                class: NameClass::Fast,
-                result: Ok(vec![address]),
-            });
-        }
-    }
-
-    fn refresh(&mut self, names: Vec<Box<str>>) {
-        self.submit(names);
-    }
-
-    fn drain(&mut self, into: &mut Vec<Resolved>) {
-        into.append(&mut self.0);
-    }
-}
 
 /// A page's URL, as long as real ones.
 fn request(host: usize, page: usize) -> Request {
@@ -61,20 +35,6 @@ fn answer(request: Request, now: Micros, head: &Head) -> Outcome {
     let address = request.route.addresses().first().copied();
     let times = Times::default();
     Outcome::new(Response { request, address, started: now, finished: now, times, result: Ok(received) })
-}
-
-/// CPU seconds of this process.
-fn cpu() -> f64 {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap_or_else(|_| std::process::exit(1));
-    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
-    seconds(usage.user_time()) + seconds(usage.system_time())
-}
-
-/// A line of this process's status, in bytes.
-fn memory(name: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-    line.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() * 1024
 }
 
 /// Bytes of the files below a directory.

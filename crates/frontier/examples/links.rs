@@ -4,15 +4,18 @@
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
-use std::net::IpAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
+use lycosa_frontier::{Frontier, Scope, Settings};
 use lycosa_records::{Entry, Head, Outcome, Purpose, Received, Request, Response, Times};
 use lycosa_store::{Log, LogSettings};
-use lycosa_url::{CrawlUrl, Micros, NameClass, Resolved};
-use nix::sys::resource::{UsageWho, getrusage};
+use lycosa_url::{CrawlUrl, Micros};
+
+#[path = "shared/process.rs"]
+mod process;
+
+use process::{Names, cpu, memory};
 
 /// Links of a page, and how many of them lead to its own host: as in real pages, most.
 const LINKS: usize = 50;
@@ -20,34 +23,6 @@ const OWN: usize = 30;
 
 /// Pages between two looks at the clock: their links are made before it starts.
 const CHUNK: usize = 2_000;
-
-/// Answers at once; every host has an address of its own.
-#[derive(Default)]
-struct Names(Vec<Resolved>);
-
-impl Resolve for Names {
-    fn submit(&mut self, names: Vec<Box<str>>) {
-        for name in names {
-            let number: u32 = name[1..].split_once('.').and_then(|(n, _)| n.parse().ok()).unwrap_or_default();
-            let address = IpAddr::V4((u32::from_be_bytes([93, 0, 0, 0]) + number).into());
-            self.0.push(Resolved {
-                name,
-                elapsed_us: 0,
-                expires: u64::MAX / 2,
-                class: NameClass::Fast,
-                result: Ok(vec![address]),
-            });
-        }
-    }
-
-    fn refresh(&mut self, names: Vec<Box<str>>) {
-        self.submit(names);
-    }
-
-    fn drain(&mut self, into: &mut Vec<Resolved>) {
-        into.append(&mut self.0);
-    }
-}
 
 /// The synthetic web: how many pages of each host have been linked to.
 struct Web {
@@ -107,20 +82,6 @@ fn url(host: usize, page: u32) -> CrawlUrl {
     let path = format!("/news/section-{}/article-{page}.html", page % 7);
     CrawlUrl::from_parts(true, &format!("h{host}.example.com"), None, &path)
         .unwrap_or_else(|| std::process::exit(1))
-}
-
-/// CPU seconds of this process.
-fn cpu() -> f64 {
-    let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap_or_else(|_| std::process::exit(1));
-    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
-    seconds(usage.user_time()) + seconds(usage.system_time())
-}
-
-/// The peak of this process's resident memory, in bytes.
-fn peak() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
-    line.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() * 1024
 }
 
 /// Saves a frontier and opens it again; gives what that took, as members of a JSON object.
@@ -195,7 +156,7 @@ fn main() -> std::io::Result<()> {
         seconds += cpu() - start;
         spent.push((links, seconds));
     }
-    let (counts, peak) = (frontier.counts(), peak());
+    let (counts, peak) = (frontier.counts(), memory("VmHWM"));
     let snapshot = snapshot(frontier, settings, directory)?;
     let [(new, new_seconds), (known, known_seconds)] = spent[..] else { return Ok(()) };
     println!(

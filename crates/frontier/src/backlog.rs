@@ -48,17 +48,11 @@ impl Backlog {
 
     /// All URLs, packed one after the other.
     pub(crate) fn packed(&self, host: &str, spill: &Spill) -> io::Result<Vec<u8>> {
-        let mut packed = self.head[self.at..].to_vec();
-        for piece in &self.pieces {
-            match piece {
-                Piece::Memory(bytes) => packed.extend_from_slice(bytes),
-                Piece::Disk(block, from) => {
-                    let bytes = spill.read(block)?;
-                    packed.extend_from_slice(bytes.get(*from as usize..).ok_or_else(|| damaged_queue(host))?);
-                }
-            }
-        }
-        packed.extend_from_slice(&self.tail);
+        let mut packed = Vec::new();
+        self.each_part(host, spill, |part| {
+            packed.extend_from_slice(part);
+            Ok(())
+        })?;
         Ok(packed)
     }
 
@@ -97,17 +91,6 @@ impl Backlog {
         grown
     }
 
-    /// Takes out the next URL.
-    #[cfg(test)]
-    pub(crate) fn pop(
-        &mut self,
-        host: &str,
-        spill: &mut Spill,
-        held: &mut usize,
-    ) -> io::Result<Option<Waiting>> {
-        self.pop_if(host, spill, held, |_| true)
-    }
-
     /// Takes out the next URL if it is the one that is looked for; `held`, the bytes in memory, shrinks by what is freed and
     /// grows by what is read.
     pub(crate) fn pop_if(
@@ -131,31 +114,38 @@ impl Backlog {
         self.at = self.head.len() - rest.len();
         self.len -= 1;
         if self.len == 0 {
-            *held = held.saturating_sub(self.head.capacity() + self.tail.capacity());
-            self.source.iter().for_each(|block| spill.free(block));
-            *self = Backlog::default();
+            self.clear(spill, held);
         }
         Ok(Some(waiting))
     }
 
     /// Shows each URL in order; pieces on disk are read one by one and not stored.
     pub(crate) fn each(&self, host: &str, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
-        let mut all = |mut rest: &[u8]| {
+        self.each_part(host, spill, |mut rest| {
             while !rest.is_empty() {
                 show(&Waiting::unpack(host, &mut rest).ok_or_else(|| damaged_queue(host))?);
             }
-            io::Result::Ok(())
-        };
-        all(&self.head[self.at..])?;
+            Ok(())
+        })
+    }
+
+    /// Shows the packed URLs in order, part by part.
+    fn each_part(
+        &self,
+        host: &str,
+        spill: &Spill,
+        mut show: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        show(&self.head[self.at..])?;
         for piece in &self.pieces {
             match piece {
-                Piece::Memory(bytes) => all(bytes)?,
+                Piece::Memory(bytes) => show(bytes)?,
                 Piece::Disk(block, from) => {
-                    all(spill.read(block)?.get(*from as usize..).ok_or_else(|| damaged_queue(host))?)?;
+                    show(spill.read(block)?.get(*from as usize..).ok_or_else(|| damaged_queue(host))?)?;
                 }
             }
         }
-        all(&self.tail)
+        show(&self.tail)
     }
 
     /// Drops the head from memory, if it is on disk: it is read again later.
@@ -333,7 +323,7 @@ mod tests {
                         model.push_back(url);
                     }
                     Step::Pop => {
-                        let popped = backlog.pop("a.example", &mut spill, &mut held).unwrap();
+                        let popped = backlog.pop_if("a.example", &mut spill, &mut held, |_| true).unwrap();
                         prop_assert_eq!(popped.map(|waiting| waiting.url), model.pop_front());
                     }
                     Step::Spill(least) => backlog.spill(least, &mut spill, &mut held).unwrap(),
@@ -363,7 +353,7 @@ mod tests {
             let mut shown = Vec::new();
             backlog.each("a.example", &spill, |waiting| shown.push(waiting.url.clone())).unwrap();
             prop_assert_eq!(shown, Vec::from(model.clone()));
-            let rest: Vec<CrawlUrl> = std::iter::from_fn(|| backlog.pop("a.example", &mut spill, &mut held).unwrap())
+            let rest: Vec<CrawlUrl> = std::iter::from_fn(|| backlog.pop_if("a.example", &mut spill, &mut held, |_| true).unwrap())
                 .map(|waiting| waiting.url)
                 .collect();
             prop_assert_eq!(rest, Vec::from(model));

@@ -6,7 +6,7 @@ use lycosa_records::{Outcome, Request};
 use lycosa_url::{FailureKind, Micros};
 
 use crate::tests::{Names, SECOND, answer, failed, frontier, url};
-use crate::trouble_tests::{patient, world};
+use crate::trouble_tests::{patient, turn, world};
 use crate::{Frontier, Settings, Shared, State};
 
 /// Frontiers that report to each other; each with a host of its own.
@@ -24,12 +24,7 @@ fn run_for(
     let (mut now, mut messages) = (0, vec![Vec::new(); shards.len()]);
     while now < seconds * SECOND && !shards.iter().all(|(frontier, _)| frontier.idle()) {
         for ((frontier, _), messages) in shards.iter_mut().zip(&mut messages) {
-            let requests = frontier.take(100, now).unwrap();
-            let mut pages: Vec<Outcome> = requests.into_iter().map(|request| site(request, now)).collect();
-            frontier.judge(&mut pages);
-            frontier.done(&pages, now).unwrap();
-            frontier.settled();
-            messages.extend(frontier.messages());
+            messages.extend(turn(frontier, now, site));
         }
         now += SECOND / 10;
     }

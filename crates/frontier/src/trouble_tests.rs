@@ -33,15 +33,24 @@ fn run_for(
 ) -> (Micros, Vec<String>) {
     let (mut now, mut messages) = (0, Vec::new());
     while now < seconds * SECOND && !frontier.idle() {
-        let requests = frontier.take(100, now).unwrap();
-        let mut pages: Vec<Outcome> = requests.into_iter().map(|request| site(request, now)).collect();
-        frontier.judge(&mut pages);
-        frontier.done(&pages, now).unwrap();
-        frontier.settled();
-        messages.extend(frontier.messages());
+        messages.extend(turn(frontier, now, site));
         now += SECOND / 10;
     }
     (now, messages)
+}
+
+/// One turn of the loop; gives the messages.
+pub(crate) fn turn(
+    frontier: &mut Frontier<Names>,
+    now: Micros,
+    site: &mut dyn FnMut(Request, Micros) -> Outcome,
+) -> Vec<String> {
+    let requests = frontier.take(100, now).unwrap();
+    let mut pages: Vec<Outcome> = requests.into_iter().map(|request| site(request, now)).collect();
+    frontier.judge(&mut pages);
+    frontier.done(&pages, now).unwrap();
+    frontier.settled();
+    frontier.messages()
 }
 
 #[test]

@@ -30,10 +30,11 @@ pub(crate) struct Shared(pub(crate) lycosa_frontier::Shared);
 
 #[pymethods]
 impl Shared {
-    /// `clock`: the crawl's. `clock_file`: of the machine's clocks; without it they are in memory, for the shards alone.
+    /// `clock`: the crawl's. `clock_file`: of the machine's clocks; without it they are in memory, for the shards alone. `shards`: of the
+    /// crawl; one alone shares no pages and no reports.
     #[new]
-    #[pyo3(signature = (clock, clock_file = None))]
-    fn new(py: Python<'_>, clock: &Clock, clock_file: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (clock, clock_file = None, *, shards = 1))]
+    fn new(py: Python<'_>, clock: &Clock, clock_file: Option<PathBuf>, shards: usize) -> PyResult<Self> {
         let clock = Clock::of(Some(clock));
         let clocks = py.detach(|| match &clock_file {
             Some(path) => Clocks::open(path, &clock, &boot_id()).map_err(|error| {
@@ -45,8 +46,8 @@ impl Shared {
         })?;
         Ok(Shared(lycosa_frontier::Shared {
             clocks: Some(Arc::new(clocks)),
-            pages: Some(Arc::default()),
-            reports: Some(Arc::default()),
+            pages: (shards > 1).then(Arc::default),
+            reports: (shards > 1).then(Arc::default),
         }))
     }
 }

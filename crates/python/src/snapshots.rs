@@ -173,16 +173,16 @@ fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
 ) -> Result<JoinHandle<Result<T, LogError>>, LogError> {
     let spawned = std::thread::Builder::new().name("lycosa-snapshot".into()).spawn(work);
-    spawned.map_err(|error| LogError::of(Path::new("snapshots"), error))
+    spawned.map_err(|error| of(&[], error))
 }
 
 /// The result of such a thread.
 fn join<T>(thread: JoinHandle<Result<T, LogError>>) -> Result<T, LogError> {
-    let panicked = |_| Err(LogError::of(Path::new("snapshots"), io::Error::other("its thread panicked")));
+    let panicked = |_| Err(of(&[], io::Error::other("its thread panicked")));
     thread.join().unwrap_or_else(panicked)
 }
 
-/// The error of the snapshot's first file.
+/// The error of the snapshot's first file, or of the directory where none is known.
 fn of(parts: &[Part], error: io::Error) -> LogError {
     match parts.first() {
         Some(part) => part.unfinished.error(error),
@@ -239,7 +239,7 @@ fn fork(shards: Vec<Arc<Core>>, position: Position, views: &[u8]) -> Result<Prog
     let child = match Child::start(&descriptors, &mut write) {
         Ok(child) => Some(child),
         Err(_) => {
-            write().map_err(|error| LogError::of(Path::new("snapshots"), error))?;
+            write().map_err(|error| of(&[], error))?;
             None
         }
     };

@@ -267,7 +267,7 @@ impl Shared {
     fn sync_one(&self, beside: &mut Beside) -> io::Result<()> {
         let Beside { file, directory, has_failed } = beside;
         if std::mem::replace(has_failed, true) {
-            rewrite(file)?;
+            self.rewrite(file, 0..file.metadata()?.len())?;
         }
         self.disk.sync(file)?;
         segment::sync_directory(directory)
@@ -321,13 +321,18 @@ impl Shared {
         while reader.position() < range.end {
             reader.next_frame().map_err(|_| lost())?.ok_or_else(lost)?;
         }
+        self.rewrite(file, range.start - start..range.end - start)
+    }
+
+    /// Writes bytes of a file again, as the page cache has them.
+    fn rewrite(&self, file: &File, range: std::ops::Range<u64>) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 20];
         let mut at = range.start;
         while at < range.end {
             let left = usize::try_from(range.end - at).unwrap_or(usize::MAX);
             let part = left.min(buffer.len());
-            file.read_exact_at(&mut buffer[..part], at - start)?;
-            self.disk.write(file, &buffer[..part], at - start)?;
+            file.read_exact_at(&mut buffer[..part], at)?;
+            self.disk.write(file, &buffer[..part], at)?;
             at += part as u64;
         }
         Ok(())
@@ -357,20 +362,6 @@ impl Shared {
     /// Locks the state. It is consistent between calls, so a poisoned lock is ignored.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Writes a file's bytes again, as the page cache has them.
-fn rewrite(file: &File) -> io::Result<()> {
-    let mut buffer = vec![0; 1 << 20];
-    let mut offset = 0;
-    loop {
-        let read = file.read_at(&mut buffer, offset)?;
-        if read == 0 {
-            return Ok(());
-        }
-        file.write_all_at(&buffer[..read], offset)?;
-        offset += read as u64;
     }
 }
 

@@ -50,6 +50,14 @@ def children() -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{me}/task/{me}/children").read_text().split()]
 
 
+def writer_of(crawl: Crawl) -> int:
+    """Begin a snapshot; return the process that writes it."""
+    before = set(children())
+    crawl.snapshots.save_if_due()
+    (writer,) = set(children()) - before
+    return writer
+
+
 def test_what_happens_while_a_snapshot_is_written_is_not_in_it_and_not_lost(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     crawl.accept(range(URLS))
@@ -69,11 +77,8 @@ def test_what_happens_while_a_snapshot_is_written_is_not_in_it_and_not_lost(tmp_
 def test_a_snapshot_whose_process_is_killed_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     crawl = Crawl(tmp_path)
     crawl.accept(range(URLS))
-    before = set(children())
-    crawl.snapshots.save_if_due()
     # As where the system is short of memory.
-    (writer,) = set(children()) - before
-    os.kill(writer, signal.SIGKILL)
+    os.kill(writer_of(crawl), signal.SIGKILL)
     with caplog.at_level(logging.WARNING, "lycosa"):
         crawl.snapshots.wait()
     assert "killed" in caplog.text
@@ -97,9 +102,7 @@ def test_a_crawl_goes_on_where_no_snapshot_can_be_written(tmp_path: Path, caplog
 def test_another_process_opens_the_log_although_the_writer_of_a_snapshot_lives(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     crawl.accept(range(URLS))
-    before = set(children())
-    crawl.snapshots.save_if_due()
-    (writer,) = set(children()) - before
+    writer = writer_of(crawl)
     os.kill(writer, signal.SIGSTOP)
     try:
         crawl.log.sync()
