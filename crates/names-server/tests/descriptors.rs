@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lycosa_names::Settings;
 use lycosa_names::cache::compact::{CompactCache, CompactSettings};
@@ -35,6 +35,26 @@ fn failures(server: &Server) -> u64 {
     server.statistics().into_iter().find(|(name, _)| *name == "accept_failures").unwrap().1
 }
 
+/// Takes all descriptors and connects; returns a connection that the server could not accept. The server's own
+/// threads give a descriptor back at times, with which it accepts: then again.
+fn connect_unaccepted(server: &Server, taken: &mut Vec<File>) -> TcpStream {
+    let mut accepted = Vec::new();
+    for _ in 0..20 {
+        taken.extend(std::iter::from_fn(|| File::open("/dev/null").ok()));
+        taken.pop();
+        let stream = TcpStream::connect(server.listening()[0]).unwrap();
+        let connected = Instant::now();
+        while connected.elapsed() < Duration::from_secs(1) {
+            if failures(server) > 0 {
+                return stream;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        accepted.push(stream);
+    }
+    panic!("{} connections were accepted without a free descriptor", accepted.len());
+}
+
 /// CPU time of this process so far.
 fn cpu() -> Duration {
     let used = getrusage(UsageWho::RUSAGE_SELF).unwrap();
@@ -50,13 +70,9 @@ fn a_server_without_descriptors_waits_for_some_and_answers_datagrams_meanwhile()
     datagrams.connect(address).unwrap();
     datagrams.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, 256, 256).unwrap();
-    let mut taken: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
-    taken.pop();
-    let mut stream = TcpStream::connect(address).unwrap();
+    let mut taken = Vec::new();
+    let mut stream = connect_unaccepted(&server, &mut taken);
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    while failures(&server) == 0 {
-        std::thread::yield_now();
-    }
     let before = cpu();
     std::thread::sleep(Duration::from_millis(600));
     let used = cpu() - before;
