@@ -76,7 +76,9 @@ for page in crawl:
     # page.text is None if the body is not text; page.body has the bytes
     print(page.url, page.status, len(page.text or ""))
 
-# From a file; polars.read_parquet and pandas.read_parquet as well (pip install polars, pip install pandas).
+# From a file, once the crawl has ended; polars.read_parquet and pandas.read_parquet as well (pip install polars, pip install pandas),
+# and in DuckDB: SELECT url, title FROM 'pages.parquet'. For JSON lines: polars.read_ndjson, and DuckDB again. A DIRECTORY/ has many files:
+# polars.read_parquet("DIRECTORY/*.parquet").
 pages = pyarrow.parquet.read_table("pages.parquet", columns=["url", "title", "text"])
 
 # Without a file: all columns of this session's pages, text among them; .to_polars() and .to_pandas() as well.
@@ -135,11 +137,11 @@ TASKS = """\
 | fetch only the seeds' hosts, only their registered domains, or any host | `scope = "host"` (the default), `"domain"`, `"any"` |
 | fetch a list of URLs and follow no links | `seeds = […]` and `max_depth = 0` |
 | stop after N pages, or after N pages of each registered domain | `max_pages`; `politeness.domain_pages` |
-| crawl a site more slowly or faster | `politeness.host_interval`, `address_interval`, `response_multiple`; requests at once: `host_concurrency`, `address_concurrency` |
+| crawl more slowly or faster (all sites alike) | `politeness.host_interval`, `address_interval`, `response_multiple`; requests at once: `host_concurrency`, `address_concurrency` |
 | limit the whole crawl | `politeness.requests_per_second`, `bytes_per_second` |
 | exclude sites | `politeness.block_list`: [courtesy.md](courtesy.md) |
 | crawl servers in my own network | `allow_addresses = ["10.0.0.0/8"]` |
-| run several crawls at once | a `--dir` for each; they share no politeness limits, so give each its own sites |
+| run several crawls at once | a `--dir` for each; crawls of one user keep the intervals of hosts and addresses together (`politeness.share_clocks`, [scale.md](scale.md)); the other limits are each crawl's own |
 | ignore robots.txt of a site of my own | `politeness.robots = false` |
 | choose columns, leave bodies out of the output | `store.fields`: [outputs.md](outputs.md) |
 | limit memory | `memory = "2 GB"` |
