@@ -76,9 +76,9 @@ for page in crawl:
     # page.text is None if the body is not text; page.body has the bytes
     print(page.url, page.status, len(page.text or ""))
 
-# From a file, once the crawl has ended; polars.read_parquet and pandas.read_parquet as well (pip install polars, pip install pandas),
-# and in DuckDB: SELECT url, title FROM 'pages.parquet'. For JSON lines: polars.read_ndjson, and DuckDB again. A DIRECTORY/ has many files:
-# polars.read_parquet("DIRECTORY/*.parquet").
+# From a file, once the crawl has ended; polars.read_parquet and pandas.read_parquet as well (pip install polars,
+# pip install pandas), and in DuckDB: SELECT url, title FROM 'pages.parquet'. JSON lines: polars.read_ndjson, or DuckDB.
+# An output DIRECTORY/ has many files: polars.read_parquet("DIRECTORY/*.parquet").
 pages = pyarrow.parquet.read_table("pages.parquet", columns=["url", "title", "text"])
 
 # Without a file: all columns of this session's pages, text among them; .to_polars() and .to_pandas() as well.

@@ -39,7 +39,7 @@ fn failures(server: &Server) -> u64 {
 /// threads give a descriptor back at times, with which it accepts: then again.
 fn connect_unaccepted(server: &Server, taken: &mut Vec<File>) -> TcpStream {
     let mut accepted = Vec::new();
-    for _ in 0..20 {
+    loop {
         taken.extend(std::iter::from_fn(|| File::open("/dev/null").ok()));
         taken.pop();
         let stream = TcpStream::connect(server.listening()[0]).unwrap();
@@ -51,8 +51,8 @@ fn connect_unaccepted(server: &Server, taken: &mut Vec<File>) -> TcpStream {
             std::thread::sleep(Duration::from_millis(1));
         }
         accepted.push(stream);
+        assert!(accepted.len() < 20, "all connections were accepted without a free descriptor");
     }
-    panic!("{} connections were accepted without a free descriptor", accepted.len());
 }
 
 /// CPU time of this process so far.
