@@ -349,7 +349,8 @@ class Frontier(Room):
         ge=1,
         le=1_024,
         description="experimental: parts of the frontier, each on a thread with a fetch and a parser of its own, one "
-        "for each core that the crawl may use; memory, slots, rates and max_hosts are divided among them (docs/scale.md)",
+        "for each core that the crawl may use; memory, slots, rates and max_hosts are divided among them "
+        "(docs/scale.md)",
     )
     shard_by: Annotated[Literal["domain", "host", "url"], FIXED] = Field(
         "domain",
@@ -382,7 +383,8 @@ class Frontier(Room):
     max_hosts: int | None = Field(
         None,
         ge=1,
-        description="hosts with a queue, in memory or on disk; links to more are dropped. none: as many as warm_hosts by default",
+        description="hosts with a queue, in memory or on disk; links to more are dropped. none: as many as warm_hosts "
+        "by default",
     )
     warm_hosts: int | None = Field(
         None,
