@@ -383,8 +383,8 @@ class Frontier(Room):
     max_hosts: int | None = Field(
         None,
         ge=1,
-        description="hosts with a queue, in memory or on disk; links to more are dropped. none: as many as warm_hosts "
-        "by default",
+        description="hosts with a queue, in memory or on disk; links to more are dropped. none: as many "
+        "as warm_hosts by default",
     )
     warm_hosts: int | None = Field(
         None,
