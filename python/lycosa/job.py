@@ -384,7 +384,7 @@ class Frontier(Room):
         None,
         ge=1,
         description="hosts with a queue, in memory or on disk; links to more are dropped. none: as many "
-        "as warm_hosts by default",
+        "as fit into an eighth of memory",
     )
     warm_hosts: int | None = Field(
         None,

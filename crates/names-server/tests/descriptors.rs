@@ -35,9 +35,9 @@ fn failures(server: &Server) -> u64 {
     server.statistics().into_iter().find(|(name, _)| *name == "accept_failures").unwrap().1
 }
 
-/// Takes all descriptors and connects; returns a connection that the server could not accept. The server's own
-/// threads give a descriptor back at times, with which it accepts: then again.
-fn connect_unaccepted(server: &Server, taken: &mut Vec<File>) -> TcpStream {
+/// Takes all descriptors and connects, again and again until the server fails to accept: its own threads give a
+/// descriptor back at times, with which it accepts. Returns the last connection.
+fn connect_until_accept_fails(server: &Server, taken: &mut Vec<File>) -> TcpStream {
     let mut accepted = Vec::new();
     loop {
         taken.extend(std::iter::from_fn(|| File::open("/dev/null").ok()));
@@ -71,7 +71,7 @@ fn a_server_without_descriptors_waits_for_some_and_answers_datagrams_meanwhile()
     datagrams.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, 256, 256).unwrap();
     let mut taken = Vec::new();
-    let mut stream = connect_unaccepted(&server, &mut taken);
+    let mut stream = connect_until_accept_fails(&server, &mut taken);
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let before = cpu();
     std::thread::sleep(Duration::from_millis(600));
