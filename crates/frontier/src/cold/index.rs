@@ -8,9 +8,6 @@ use super::journal::{END, Position, UNIT};
 /// Bits of a key. Of ten million hosts two have the same with a probability of 16 %; they share a chain of records then.
 pub(super) const KEY_BITS: u32 = 48;
 
-/// Hosts that are prepared for, at most: a snapshot may lie.
-const RESERVED: u64 = 1 << 24;
-
 /// The newest record of a host, which names the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -86,10 +83,12 @@ impl Index {
         }
     }
 
-    /// Prepares for so many hosts of a snapshot, which has them in the order of a table: inserted in that order, they would fill a table
-    /// that grows unevenly, and slowly.
-    pub(super) fn reserve(&mut self, hosts: u64) {
-        self.table.reserve(hosts.min(RESERVED) as usize, |entry| spread(entry.key()));
+    /// Prepares for `next` hosts more of a snapshot that says to have `hosts` in all. The snapshot has them in the order of a table:
+    /// inserted in that order into a table without as much free space, they would fill it unevenly, and slowly. Space is reserved
+    /// for twice the hosts that are there, not for all: the snapshot may be damaged.
+    pub(super) fn reserve(&mut self, next: usize, hosts: usize) {
+        let wanted = (2 * (self.len() + next)).min(hosts);
+        self.table.reserve(wanted.saturating_sub(self.len()), |entry| spread(entry.key()));
     }
 
     /// Adds a host of a snapshot; whether it was not there.

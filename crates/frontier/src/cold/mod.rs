@@ -318,7 +318,6 @@ impl Cold {
         let len = self.unpack_head(&mut rest).ok_or_else(damaged)?;
         self.waiting.unpack(&mut rest)?;
         self.rested.unpack(&mut rest)?;
-        self.index.reserve(len);
         let (mut read, mut waiting) = (0, 0);
         while read < len {
             read_record(from, &mut record)?;
@@ -326,6 +325,7 @@ impl Cold {
             if record.is_empty() || !entries.remainder().is_empty() {
                 return Err(damaged());
             }
+            self.index.reserve(entries.len(), usize::try_from(len).unwrap_or(usize::MAX));
             for entry in entries {
                 let number =
                     |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
@@ -337,7 +337,8 @@ impl Cold {
                 }
             }
         }
-        if read == len && waiting == self.hosts { Ok(()) } else { Err(damaged()) }
+        let has_urls = (self.hosts == 0) == (self.urls == 0) && self.urls >= self.hosts as u64;
+        if read == len && waiting == self.hosts && has_urls { Ok(()) } else { Err(damaged()) }
     }
 
     /// Reads the counts of a snapshot; returns the number of hosts.
