@@ -34,28 +34,35 @@ const LINGER: Duration = Duration::from_micros(50);
 /// that rate the sleep cost as much as it saved.
 const WORTH: f64 = 5.0;
 
+/// How long the arrival rate is measured: longer than a burst of a client that sends by a timer, whose rate for some
+/// microseconds says nothing about the load.
+const WINDOW: Micros = 10_000;
+
 /// Arrival rate of questions. Under load a worker takes larger batches, like the interrupt moderation of
 /// network cards; a single question is answered at once.
 struct Arrivals {
-    last: Micros,
-    /// Questions a second, smoothed.
+    /// When the window began, and the questions since then.
+    since: Micros,
+    count: usize,
+    /// Questions a second in the window before.
     rate: f64,
 }
 
 impl Arrivals {
     /// No questions so far.
     fn start(now: Micros) -> Self {
-        Arrivals { last: now, rate: 0.0 }
+        Arrivals { since: now, count: 0, rate: 0.0 }
     }
 
-    /// Records `count` questions since the last call; sleeps if that makes the next batch larger.
-    fn moderate(&mut self, count: usize, now: Micros) {
-        let passed = now.saturating_sub(self.last).max(1) as f64 / 1e6;
-        self.last = now;
-        self.rate += (count as f64 / passed - self.rate) / 8.0;
-        if count < BATCH && self.rate * LINGER.as_secs_f64() >= WORTH {
-            std::thread::sleep(LINGER);
+    /// Records a batch of `count` questions; returns whether the worker should wait until more have come.
+    fn should_linger(&mut self, count: usize, now: Micros) -> bool {
+        self.count += count;
+        let passed = now.saturating_sub(self.since);
+        if passed >= WINDOW {
+            self.rate = self.count as f64 * 1e6 / passed as f64;
+            (self.since, self.count) = (now, 0);
         }
+        count < BATCH && self.rate * LINGER.as_secs_f64() >= WORTH
     }
 }
 
@@ -79,7 +86,9 @@ impl Worker {
             match questions.receive(&self.socket) {
                 Ok(()) => {
                     let now = self.serve(&questions, &mut answers, &mut texts, &mut batch);
-                    arrivals.moderate(questions.messages().count(), now);
+                    if arrivals.should_linger(questions.messages().count(), now) {
+                        std::thread::sleep(LINGER);
+                    }
                 }
                 // The kernel reports that an earlier answer found its port closed.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => (),
@@ -195,5 +204,39 @@ impl Worker {
     fn waiter(&self, question: &Question<'_>, peer: Peer, moment: &Moment<'_>) -> Waiter {
         let way = Way::Datagram(self.socket.clone(), peer);
         Waiter { asked: Asked::of(question), way, client: peer.address.ip(), received: moment.now }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a worker lingers after batches of so many questions, each so many microseconds after the one before.
+    fn lingers(batches: impl IntoIterator<Item = (usize, Micros)>) -> Vec<bool> {
+        let (mut arrivals, mut now) = (Arrivals::start(0), 0);
+        let batches = batches.into_iter();
+        batches
+            .map(|(count, after)| {
+                now += after;
+                arrivals.should_linger(count, now)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn bursts_of_a_low_rate_are_answered_at_once() {
+        // 40,000 a second from a client that sends 20 questions in 50 µs, then pauses.
+        let bursts = (0..1_000).flat_map(|_| [(5, 460), (5, 13), (5, 13), (5, 14)]);
+        assert!(lingers(bursts).iter().all(|lingers| !lingers));
+        let idle = [(1, 0), (1, 9_999), (40, 30_000_000), (40, 10)];
+        assert!(lingers(idle).iter().all(|lingers| !lingers), "a burst after a pause");
+    }
+
+    #[test]
+    fn a_high_rate_is_answered_in_larger_batches() {
+        let steady = lingers((0..1_000).map(|_| (20, 100)));
+        assert!(steady[..99].iter().all(|lingers| !lingers) && steady[101..].iter().all(|lingers| *lingers));
+        let full = lingers((0..1_000).map(|_| (BATCH, 100)));
+        assert!(full.iter().all(|lingers| !lingers), "a full batch waits for no more");
     }
 }
