@@ -72,6 +72,7 @@ impl<R: Resolve> Frontier<R> {
         {
             let Some((address, queue)) = self.schedule.next(&self.politeness.addresses, now) else { break };
             self.hosts.unschedule(queue);
+            self.hosts.was_served(address, self.schedule.len_of(address));
             let request = self.grant(queue, address, now)?;
             self.settle_pages();
             if request.is_none() {

@@ -9,6 +9,7 @@
 //!    directory, so that memory is bounded by it and by short tails.
 //! 3. A host beyond `max_hosts`, or beyond `domain_hosts` of its registered domain, gets no queue.
 
+mod crowds;
 mod evict;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -22,6 +23,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::{Digest, Micros, UrlRef};
 
 use crate::Settings;
+use crate::codec::damaged;
 use crate::cold::Cold;
 use crate::dedup::{Tombstone, Tombstones};
 use crate::levels::Levels;
@@ -31,6 +33,7 @@ use crate::schedule::QueueId;
 use crate::spill::Spill;
 use crate::strategy::Strategy;
 use crate::waiting::{Candidate, Waiting, pack};
+use crowds::Crowds;
 
 /// Bytes of the tails that are written when memory is short: long tails first, and the shortest never, since the system call costs
 /// more than their memory.
@@ -47,9 +50,10 @@ pub(crate) struct Hosts {
     /// Hosts in memory that nothing waits for, by the time since when that is so; some have been woken since, or have left.
     rested: VecDeque<(Micros, QueueId)>,
     resting: usize,
-    /// Hosts in memory that many URLs wait for, and those that are not asked for long.
-    large: usize,
-    delayed: usize,
+    /// Hosts in memory that are not counted among those for which there is space.
+    exempt: usize,
+    /// Hosts that are put aside since their address has enough of them in memory.
+    pub(crate) crowds: Crowds,
     warm_hosts: usize,
     /// The number of hosts in memory up to which no other try is made to have some leave.
     sweep_at: usize,
@@ -80,8 +84,8 @@ impl Hosts {
             cold: Cold::new(settings.queue_directory.clone()),
             rested: VecDeque::new(),
             resting: 0,
-            large: 0,
-            delayed: 0,
+            exempt: 0,
+            crowds: Crowds::default(),
             warm_hosts: settings.warm_hosts,
             sweep_at: 0,
             error: None,
@@ -259,9 +263,18 @@ impl Hosts {
         Ok(found)
     }
 
-    /// Shows each page's URL that waits in a queue, in no order.
-    pub(crate) fn each_waiting(&self, id: QueueId, show: impl FnMut(&Waiting)) -> io::Result<()> {
-        self.queues[id as usize].each_waiting(&self.spill, show)
+    /// Shows each page's URL that waits for a host, in memory or on disk, in no order.
+    pub(crate) fn each_waiting_of(&self, host: &str, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
+        if let Some(id) = self.find(host) {
+            return self.queues[id as usize].each_waiting(&self.spill, show);
+        }
+        for cold in self.cold.read(self.cold.key(host))?.iter().filter(|cold| &*cold.host == host) {
+            let mut from = &cold.packed[..];
+            while !from.is_empty() {
+                show(&Waiting::unpack(host, &mut from).ok_or_else(damaged)?);
+            }
+        }
+        Ok(())
     }
 
     /// Bytes of waiting URLs in memory.

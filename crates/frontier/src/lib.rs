@@ -100,7 +100,7 @@ pub use restore::Restore;
 pub use review::Failing;
 use robots::RobotsCache;
 pub use robots::Rules;
-use schedule::{QueueId, Schedule, Turn};
+use schedule::{AddressId, QueueId, Schedule, Turn};
 pub use seen::{Answer, KeyKind, Seen, SeenSettings};
 pub use settings::Settings;
 pub use shared::Shared;
@@ -289,7 +289,8 @@ impl<R: Resolve> Frontier<R> {
         let failing = self.trouble.next_failing().map(|_| 0);
         let wanted = self.names.wanted_at().map(|due| due.max(self.politeness.ready_at()));
         let review = self.trouble.review_due_at();
-        let another = self.hosts.wants_another(self.trouble.troubled.len()).then_some(0);
+        let another =
+            self.hosts.wants_another().then_some(0).into_iter().chain(self.hosts.crowds.due_at()).min();
         let health = self.trouble.health.due_at();
         let times = [start, name, wanted, lease, failing, self.dedup.due_at(), health, review, another];
         times.into_iter().flatten().min()
@@ -330,8 +331,9 @@ impl<R: Resolve> Frontier<R> {
     /// Has a queue with URLs wait for what is next: its name, or its turn in the schedule.
     fn enqueue(&mut self, id: QueueId, now: Micros) {
         let healthy_at = self.trouble.health.clock(now);
+        self.hosts.recount(id);
         let queue = &self.hosts[id];
-        if self.replay.is_some() || queue.is_scheduled || queue.failing {
+        if self.replay.is_some() || queue.is_scheduled || queue.is_leaving || queue.failing {
             return;
         }
         if queue.is_empty() {
@@ -350,11 +352,12 @@ impl<R: Resolve> Frontier<R> {
         match &queue.name {
             Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
-                if self.politeness.has_capacity(queue) {
-                    let due = queue.pace.ready_at().max(queue.due_at());
-                    let turn = Turn { queue: id, domain: queue.domain, level: queue.level() };
-                    self.schedule.enqueue(&self.politeness.addresses, *clock, due, turn);
-                    self.hosts.schedule(id, due, now);
+                let (clock, has_capacity) = (*clock, self.politeness.has_capacity(queue));
+                if has_capacity && self.hosts.is_crowded_out(id, clock, self.schedule.len_of(clock)) {
+                    return;
+                }
+                if has_capacity {
+                    self.take_turn(id, clock, now);
                 }
                 self.names.refresh_if_due(&mut self.hosts, id, now);
             }
@@ -367,6 +370,15 @@ impl<R: Resolve> Frontier<R> {
                 }
             }
         }
+    }
+
+    /// Puts a queue into the schedule at its address.
+    fn take_turn(&mut self, id: QueueId, address: AddressId, now: Micros) {
+        let queue = &self.hosts[id];
+        let due = queue.pace.ready_at().max(queue.due_at());
+        let turn = Turn { queue: id, domain: queue.domain, level: queue.level(now) };
+        self.schedule.enqueue(&self.politeness.addresses, address, due, turn);
+        self.hosts.schedule(id, due, now);
     }
 
     /// Pages that may still be leased before `max_pages` is reached.
@@ -402,6 +414,8 @@ impl<R> std::fmt::Debug for Frontier<R> {
 mod alike_tests;
 #[cfg(test)]
 mod crash_tests;
+#[cfg(test)]
+mod crowds_tests;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]

@@ -348,7 +348,7 @@ impl World {
                 );
                 // What is left in queues is entries of URLs that were settled before a crash.
                 while let Some(key) = self.frontier.hosts.cold.next().unwrap() {
-                    self.frontier.warm(key, self.now).unwrap();
+                    self.frontier.warm(key, None, self.now).unwrap();
                 }
                 let all: Vec<_> = self.frontier.hosts.iter().map(|(id, _)| id).collect();
                 for id in all {

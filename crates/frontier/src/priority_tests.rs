@@ -6,6 +6,7 @@ use lycosa_records::{Outcome, Request, RequestOptions};
 
 use super::tests::{Names, answer, frontier, url};
 use super::*;
+use crate::waiting::Waiting;
 
 fn settings() -> Settings {
     let (host_interval, address_interval) = (Duration::ZERO, Duration::ZERO);
@@ -109,7 +110,17 @@ fn a_retry_and_a_redirect_keep_the_priority() {
     assert!(failed.retry);
     frontier.done([&failed], 0).unwrap();
     let retried = frontier.hosts.find("a.com").unwrap();
-    assert_eq!(frontier.hosts[retried].level(), 3);
+    assert_eq!(frontier.hosts[retried].level(0), 3);
+}
+
+#[test]
+fn a_url_that_waits_for_its_second_try_lifts_no_other() {
+    let mut queue = crate::queue::Queue::new("a.com");
+    let options = Some(Box::new(RequestOptions { priority: 4, ..RequestOptions::default() }));
+    queue.later.push(Waiting { due: 9, options, ..Waiting::new(url("http://a.com/failed")) });
+    assert_eq!((queue.level(0), queue.level(9)), (4, 4), "nothing else waits");
+    queue.front.push(Waiting::new(url("http://a.com/")));
+    assert_eq!((queue.level(0), queue.level(9)), (0, 4));
 }
 
 #[test]

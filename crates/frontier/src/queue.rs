@@ -18,7 +18,8 @@ use crate::waiting::Waiting;
 pub(crate) const LATER: usize = 16;
 
 /// A host's queue, with the host's state: `origins` is written by robots, `name` and `doubted` by names, `pace` by politeness,
-/// `is_scheduled` and `failing` where the queue is scheduled or failed, `rests`, `is_large` and `is_delayed` by hosts, all else by trouble.
+/// `is_scheduled` and `failing` where the queue is scheduled or failed, `rests`, `is_large`, `is_delayed`,
+/// `is_leaving` and `is_exempt` by hosts, all else by trouble.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// The host, as in its URLs.
@@ -59,6 +60,10 @@ pub(crate) struct Queue {
     pub(crate) is_large: bool,
     /// Whether it is in the schedule for a time long from now.
     pub(crate) is_delayed: bool,
+    /// Whether it is to be put aside, since its address has enough hosts in the schedule.
+    pub(crate) is_leaving: bool,
+    /// Whether it is not counted among the hosts for which there is space.
+    pub(crate) is_exempt: bool,
 }
 
 impl Queue {
@@ -84,6 +89,8 @@ impl Queue {
             rests: None,
             is_large: false,
             is_delayed: false,
+            is_leaving: false,
+            is_exempt: false,
         }
     }
 
@@ -103,10 +110,11 @@ impl Queue {
         own.count() + self.backlog.len() + self.later.len()
     }
 
-    /// The greatest level of its URLs.
-    pub(crate) fn level(&self) -> Level {
-        let apart = self.front.iter().chain(&self.later).map(Waiting::level);
-        apart.chain(self.backlog.level()).max().unwrap_or(0)
+    /// The greatest level of its URLs that are due by now, if there are any, or of all.
+    pub(crate) fn level(&self, now: Micros) -> Level {
+        let due = self.front.iter().chain(self.later.iter().filter(|waiting| waiting.due <= now));
+        let due = due.map(Waiting::level).chain(self.backlog.level()).max();
+        due.or(self.later.iter().map(Waiting::level).max()).unwrap_or(0)
     }
 
     /// When a URL is due; 0: at any time. The host's pace comes on top.

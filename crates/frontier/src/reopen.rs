@@ -49,9 +49,8 @@ impl<R: Resolve> Frontier<R> {
             open.get_mut(waiting.url.host()).map(|settled| settled.remove(&waiting.key()));
         }
         for (host, settled) in &mut open {
-            let Some(id) = self.host(host, now) else { continue };
             let tombstones = &self.dedup.tombstones;
-            self.hosts.each_waiting(id, |waiting| {
+            self.hosts.each_waiting_of(host, |waiting| {
                 let key = waiting.key();
                 if !tombstones.is_settled(&key) {
                     settled.remove(&key);
@@ -78,14 +77,23 @@ impl<R: Resolve> Frontier<R> {
             self.politeness.domains.uncount_page(domain);
         }
         self.tally.shift(from, State::Waiting, 1);
-        let id = self.queue_of(request.url.host(), now);
-        self.forgive_host(id);
         // After a restart its entry may still be in its queue, with a tombstone.
         let key = request.key();
-        if self.dedup.tombstones.is_settled(&key) {
+        let is_there = self.dedup.tombstones.is_settled(&key);
+        if is_there {
             self.dedup.tombstones.remove(&key);
-        } else {
-            self.hosts.push(id, &Candidate::of(request));
+        }
+        let candidate = Candidate::of(request);
+        let found = self.hosts.find(request.url.host());
+        // Evidence against a host on disk is this process's, and few such hosts have some: the host comes back for that.
+        let is_of_earlier_process = self.replay.is_some() || self.trouble.health.looked() == 0;
+        if found.is_none() && is_of_earlier_process && (is_there || self.push_cold(&candidate)) {
+            return;
+        }
+        let id = found.unwrap_or_else(|| self.queue_of(request.url.host(), now));
+        self.forgive_host(id);
+        if !is_there {
+            self.hosts.push(id, &candidate);
         }
         self.enqueue(id, now);
     }

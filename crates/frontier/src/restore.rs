@@ -155,7 +155,7 @@ impl<R: Resolve> Restore<'_, R> {
                     self.forget_robots(&request.url);
                     Ok(())
                 }
-                _ => self.frontier.restore_reopened(page),
+                _ => self.frontier.restore_reopened(page).and_then(|()| self.sweep()),
             };
         }
         self.frontier.leases.was_answered(request.lease);
@@ -184,6 +184,10 @@ impl<R: Resolve> Restore<'_, R> {
         let mut this = self;
         this.frontier.trouble.died_at = this.frontier.replay().last;
         this.was_down(now);
+        // There may be less space than the process before had.
+        if let Err(error) = this.sweep() {
+            this.frontier.hosts.fail(error);
+        }
         let frontier = this.frontier;
         frontier.replay = None;
         frontier.delay_unanswered(Micros::MAX, now);

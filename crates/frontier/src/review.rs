@@ -117,6 +117,9 @@ impl Trouble {
         if given_up.is_empty() {
             return;
         }
+        for (address, evidence) in &given_up {
+            hosts.crowds.give_up(*address, Evidence { given_up: Some(until), ..evidence.clone() });
+        }
         for (id, queue) in hosts.iter_mut() {
             if let Name::Known { clock, .. } = &queue.name
                 && let Some(evidence) = given_up.get(clock)

@@ -102,6 +102,11 @@ impl<S: Strategy> Schedule<S> {
         self.make_ready(addresses, now);
     }
 
+    /// How many queues are in the schedule at an address.
+    pub(crate) fn len_of(&self, id: AddressId) -> usize {
+        self.slots.get(id as usize).map_or(0, |slot| slot.due.len() + slot.ready.len())
+    }
+
     /// How many queues are in the schedule.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting

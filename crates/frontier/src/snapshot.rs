@@ -32,8 +32,9 @@ use crate::waiting::Waiting;
 use crate::{Frontier, Refusal, Resolve, Seen, Settings};
 
 /// The version of this layout, and the oldest that is read as well: in that of 6 URLs have no time at which they are due, in that of 7
-/// no options, and there is no outbox; in that of 8 all hosts have a queue, and domains are numbered in the order of these.
-const VERSION: u64 = 9;
+/// no options, and there is no outbox; in that of 8 all hosts have a queue, and domains are numbered in the order of these; in that of 9
+/// no host is put aside, and files of hosts on disk do not say how many bytes are in use.
+const VERSION: u64 = 10;
 const OLDEST: u64 = 6;
 
 /// The files that a snapshot names, by number. They are needed as long as the snapshot.
@@ -89,7 +90,7 @@ impl<R: Resolve> Frontier<R> {
     /// Prepares a snapshot of the state that the log up to now has made; [`Frontier::write`] is next, before any other change. No
     /// outcome may be recorded in the log and not yet passed to [`Frontier::done`].
     pub fn prepare_save(&mut self) -> io::Result<SnapshotFiles> {
-        self.verify(0)?;
+        self.verify(self.trouble.health.looked())?;
         let (queues, seen) = (self.hosts.flush()?, self.dedup.files());
         Ok(SnapshotFiles { queues, seen, hosts: self.hosts.cold.used() })
     }
@@ -150,7 +151,7 @@ impl<R: Resolve> Frontier<R> {
         let has_domains = version > 8;
         if has_domains {
             frontier.politeness.domains.load(from)?;
-            frontier.hosts.cold.load(from)?;
+            frontier.hosts.cold.load(from, version)?;
             frontier.hosts.cold.happens(Event::Began(0));
         }
         let mut queued = frontier.hosts.cold.urls();

@@ -12,13 +12,17 @@ use lycosa_url::Micros;
 
 use crate::cold::{ColdHost, Event, state};
 use crate::names::Name;
+use crate::patience::Evidence;
 use crate::queue::Queue;
-use crate::schedule::QueueId;
+use crate::schedule::{AddressId, QueueId};
 use crate::waiting::{Candidate, Waiting};
 use crate::{Frontier, Resolve};
 
 /// Hosts that come back in one call, at most.
 const WOKEN_AT_ONCE: usize = 1000;
+
+/// A host that is to leave, and its address if it is put aside.
+type Leaving = (QueueId, Option<AddressId>);
 
 impl<R: Resolve> Frontier<R> {
     /// The queue of a host, which comes back if it is on disk; `None`: the host has none.
@@ -30,7 +34,7 @@ impl<R: Resolve> Frontier<R> {
             return None;
         }
         let key = self.hosts.cold.key(host);
-        if let Err(error) = self.warm(key, now) {
+        if let Err(error) = self.warm(key, None, now) {
             self.hosts.fail(error);
         }
         self.hosts.find(host)
@@ -46,8 +50,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Puts a URL of a host that is not in memory on disk, if it is to wait there.
     pub(crate) fn push_cold(&mut self, candidate: &Candidate<'_>) -> bool {
-        let failing = self.trouble.troubled.len();
-        let pushed = self.hosts.push_cold(candidate, failing, &mut self.politeness.domains);
+        let pushed = self.hosts.push_cold(candidate, &mut self.politeness.domains);
         pushed.unwrap_or_else(|error| {
             self.hosts.fail(error);
             false
@@ -61,25 +64,74 @@ impl<R: Resolve> Frontier<R> {
             || self.trouble.captive.is_captive();
         if !is_in_doubt {
             let since = now.saturating_sub(self.longest_doubt());
-            let rested = self.hosts.take_rested(since);
-            for id in self.leave(rested, usize::MAX, now)? {
+            let rested = self.hosts.take_rested(since).into_iter().map(|id| (id, None)).collect();
+            for (id, _) in self.leave(rested, usize::MAX, now)? {
                 self.hosts.rest_longer(id, now);
             }
         }
+        self.put_aside(is_in_doubt, now)?;
+        self.call_back(now)?;
         for _ in 0..WOKEN_AT_ONCE {
-            if !self.hosts.wants_another(self.trouble.troubled.len()) {
+            if !self.hosts.wants_another() {
                 break;
             }
             let Some(key) = self.hosts.cold.next()? else { break };
-            self.warm(key, now)?;
+            self.warm(key, None, now)?;
         }
+        self.hosts.cold.compact()?;
         self.hosts.relieve(self.dedup.memory())
+    }
+
+    /// Puts hosts aside whose addresses have enough of them in memory; those that cannot leave have their turn.
+    fn put_aside(&mut self, is_in_doubt: bool, now: Micros) -> io::Result<()> {
+        let leaving = self.hosts.crowds.take_leaving();
+        for (id, _) in &leaving {
+            self.hosts[*id].is_leaving = false;
+        }
+        let leaving = leaving.into_iter().map(|(id, address)| (id, Some(address))).collect();
+        let most = if is_in_doubt { 0 } else { usize::MAX };
+        for (id, address) in self.leave(leaving, most, now)? {
+            match (&self.hosts[id].name, address) {
+                (Name::Known { clock, expires, .. }, Some(address))
+                    if *clock == address && *expires > now && !self.hosts[id].is_scheduled =>
+                {
+                    self.take_turn(id, address, now);
+                }
+                _ => self.enqueue(id, now),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has hosts come back that were put aside, for addresses that have few of them now. Those that were given up fail.
+    fn call_back(&mut self, now: Micros) -> io::Result<()> {
+        let (hosts, schedule) = (&mut self.hosts, &self.schedule);
+        let enough = hosts.enough_of_address();
+        let mut crowds = std::mem::take(&mut hosts.crowds);
+        let wanting = crowds.take_wanting(|address| hosts.are_few(schedule.len_of(address)), now);
+        hosts.crowds = crowds;
+        for address in wanting {
+            let healthy_at = self.trouble.health.clock(now);
+            let is_given_up = |evidence: &Evidence| evidence.given_up.is_some_and(|until| until > healthy_at);
+            let given_up = self.hosts.crowds.given_up(address).filter(is_given_up);
+            let most = match given_up {
+                Some(_) => WOKEN_AT_ONCE,
+                None => enough.saturating_sub(self.schedule.len_of(address)),
+            };
+            for key in self.hosts.crowds.take(address, most) {
+                // One that has come back for another reason may be on disk again.
+                if self.hosts.cold.is_aside(key) {
+                    self.warm(key, given_up.as_ref(), now)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Has hosts leave while a log is replayed, in which no host has its turn; `now`: the last time in the log.
     pub(crate) fn sweep(&mut self, now: Micros) -> io::Result<()> {
         if self.hosts.is_overfull() {
-            let all = self.hosts.iter().map(|(id, _)| id).collect();
+            let all = self.hosts.iter().map(|(id, _)| (id, None)).collect();
             let too_many = self.hosts.too_many();
             self.leave(all, too_many, now)?;
             self.hosts.was_swept();
@@ -87,27 +139,24 @@ impl<R: Resolve> Frontier<R> {
         Ok(())
     }
 
-    /// Has some of these hosts leave, at most so many; returns those that cannot.
-    fn leave(&mut self, hosts: Vec<QueueId>, most: usize, now: Micros) -> io::Result<Vec<QueueId>> {
+    /// Has some of these hosts leave, at most so many; those with an address are put aside. Returns those that stay.
+    fn leave(&mut self, hosts: Vec<Leaving>, most: usize, now: Micros) -> io::Result<Vec<Leaving>> {
         let mut stay = Vec::new();
         if hosts.is_empty() {
             return Ok(stay);
         }
         let (pinned, mut state, mut left) = (self.pinned(), Vec::new(), 0);
-        for id in hosts {
-            if left == most {
-                break;
-            }
-            if !pinned.contains(&id) && self.may_leave(id, now) {
+        for (id, aside) in hosts {
+            if left < most && !pinned.contains(&id) && self.may_leave(id, now) {
                 state.clear();
                 state::pack(&self.hosts[id], &self.robots, &mut state)?;
-                if self.hosts.evict(id, &state)? {
+                if self.hosts.evict(id, &state, aside)? {
                     self.trouble.troubled.remove(&id);
                     left += 1;
                     continue;
                 }
             }
-            stay.push(id);
+            stay.push((id, aside));
         }
         Ok(stay)
     }
@@ -147,12 +196,16 @@ impl<R: Resolve> Frontier<R> {
         pinned
     }
 
-    /// Brings the hosts with a key back: mostly one.
-    pub(crate) fn warm(&mut self, key: u64, now: Micros) -> io::Result<()> {
+    /// Brings the hosts with a key back: mostly one. `given_up`: why those fail that have never answered.
+    pub(crate) fn warm(&mut self, key: u64, given_up: Option<&Evidence>, now: Micros) -> io::Result<()> {
         for (number, cold) in self.hosts.cold.take(key)?.into_iter().enumerate() {
             // The first was counted when it came; of the others, those that had been in memory.
             let is_counted = number == 0 || !cold.state.is_empty();
             let id = self.place(cold, is_counted)?;
+            if let Some(evidence) = given_up.filter(|_| !self.hosts[id].answered) {
+                self.hosts[id].trouble = Some(Box::new(evidence.clone()));
+                self.trouble.add(id);
+            }
             self.enqueue(id, now);
         }
         Ok(())

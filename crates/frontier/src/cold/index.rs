@@ -5,14 +5,28 @@ use hashbrown::hash_table::Entry as TableEntry;
 
 use super::journal::{END, Position, UNIT};
 
+/// Bits of a place that are a position.
+const POSITION_BITS: u32 = (END / UNIT).trailing_zeros();
+
 /// Bits of a key. Of ten million hosts two have the same with a probability of 16 %; they share a chain of records then.
 pub(super) const KEY_BITS: u32 = 48;
+
+/// What a host on disk waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// For space in memory: it comes back in the order of the journal of waiting hosts.
+    Space = 0,
+    /// For other hosts of its address ([`super::Cold::park`]).
+    Address = 1,
+    /// For a URL: it has none.
+    Url = 2,
+}
 
 /// The newest record of a host, which names the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Whether no URL waits for the host: the record is in the journal of these.
-    pub(super) is_rested: bool,
+    /// What the host waits for: the journal in which the record lies.
+    pub(super) wait: Wait,
     /// Where it begins.
     pub(super) position: Position,
 }
@@ -20,13 +34,18 @@ pub(super) struct Place {
 impl Place {
     /// As a number of 40 bits.
     pub(super) fn number(self) -> u64 {
-        (u64::from(self.is_rested) << 39) | (self.position / UNIT)
+        (self.wait as u64) << POSITION_BITS | (self.position / UNIT)
     }
 
     /// From that number.
     pub(super) fn of_number(number: u64) -> Option<Self> {
-        let place = Place { is_rested: number >> 39 == 1, position: (number & (END / UNIT - 1)) * UNIT };
-        (number >> 40 == 0).then_some(place)
+        let wait = match number >> POSITION_BITS {
+            0 => Wait::Space,
+            1 => Wait::Address,
+            2 => Wait::Url,
+            _ => return None,
+        };
+        Some(Place { wait, position: (number & (END / UNIT - 1)) * UNIT })
     }
 }
 
@@ -49,9 +68,8 @@ impl Entry {
         (self.0[1] >> 16) as u8
     }
 
-    fn place(self) -> Place {
-        let number = u64::from(self.0[1] >> 24) << 32 | u64::from(self.0[2]);
-        Place { is_rested: number >> 39 == 1, position: (number & (END / UNIT - 1)) * UNIT }
+    fn place(self) -> Option<Place> {
+        Place::of_number(u64::from(self.0[1] >> 24) << 32 | u64::from(self.0[2]))
     }
 }
 
@@ -69,7 +87,8 @@ impl Index {
 
     /// A host's number of records, and the place of the newest.
     pub(super) fn get(&self, key: u64) -> Option<(u8, Place)> {
-        self.table.find(spread(key), |entry| entry.key() == key).map(|entry| (entry.records(), entry.place()))
+        let entry = self.table.find(spread(key), |entry| entry.key() == key)?;
+        Some((entry.records(), entry.place()?))
     }
 
     /// Sets the place of a host's newest record, and counts it.
@@ -101,6 +120,13 @@ impl Index {
         is_new
     }
 
+    /// Sets the place of a host's newest record, which was written again.
+    pub(super) fn moved(&mut self, key: u64, place: Place) {
+        if let Some(entry) = self.table.find_mut(spread(key), |entry| entry.key() == key) {
+            *entry = Entry::new(key, entry.records(), place);
+        }
+    }
+
     /// Removes a host.
     pub(super) fn remove(&mut self, key: u64) {
         if let Ok(entry) = self.table.find_entry(spread(key), |entry| entry.key() == key) {
@@ -110,7 +136,7 @@ impl Index {
 
     /// All hosts, in no order: key, number of records, place of the newest.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u8, Place)> {
-        self.table.iter().map(|entry| (entry.key(), entry.records(), entry.place()))
+        self.table.iter().filter_map(|entry| Some((entry.key(), entry.records(), entry.place()?)))
     }
 }
 
@@ -127,7 +153,7 @@ mod tests {
     fn entries_say_what_was_set() {
         let mut index = Index::default();
         let place = |number: u64| Place {
-            is_rested: number.is_multiple_of(3),
+            wait: [Wait::Space, Wait::Address, Wait::Url][number as usize % 3],
             position: (END - UNIT) / (number + 1) / UNIT * UNIT,
         };
         let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
@@ -145,6 +171,6 @@ mod tests {
         assert_eq!((index.get(key(7)), index.iter().count()), (None, 1000));
         (0..300).for_each(|_| index.set(key(1), place(1)));
         assert_eq!(index.get(key(1)), Some((255, place(1))), "more are not counted");
-        assert_eq!((Place::of_number(1 << 40), size_of::<Entry>()), (None, 12));
+        assert_eq!((Place::of_number(3 << POSITION_BITS), size_of::<Entry>()), (None, 12));
     }
 }

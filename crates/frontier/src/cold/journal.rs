@@ -18,12 +18,12 @@ use crate::codec::{self, damaged, put_number};
 /// Where a record begins: the number of its file times [`FILE_BYTES`], and its offset there.
 pub(super) type Position = u64;
 
-/// Bytes of a file, at most: small enough that files become free, large enough to be few.
-const FILE_BYTES: u64 = 256 << 20;
+/// Bytes of a file, at most: small enough that files become free, large enough to be few. Tests fill several.
+const FILE_BYTES: u64 = if cfg!(test) { 4 << 20 } else { 256 << 20 };
 
-/// Positions are multiples of this, and less than [`END`]: they are stored in 39 bits.
+/// Positions are multiples of this, and less than [`END`]: they are stored in 38 bits.
 pub(super) const UNIT: u64 = 8;
-pub(super) const END: Position = UNIT << 39;
+pub(super) const END: Position = UNIT << 38;
 
 /// Bytes before a record's content.
 const HEAD: usize = 8;
@@ -54,8 +54,9 @@ struct Segment {
     file: File,
     /// Where its records end, also those that are to be written.
     end: u64,
-    /// Records in use.
+    /// Records in use, and their bytes.
     live: u64,
+    live_bytes: u64,
     /// Written since it was last brought to the disk.
     dirty: bool,
 }
@@ -94,6 +95,7 @@ impl Journal {
         self.buffer.resize(begin + size as usize, 0);
         segment.end += size;
         segment.live += 1;
+        segment.live_bytes += size;
         Ok(position)
     }
 
@@ -132,20 +134,35 @@ impl Journal {
         Ok((content, position + size_of(length)))
     }
 
-    /// Where the first record begins at or behind a position.
+    /// Where the first record begins at or behind a position, in a file that has one in use.
     pub(super) fn first_from(&self, position: Position) -> Option<Position> {
         let (number, offset) = split(position);
-        let mut files = self.files.range(number..).map(|(other, segment)| (*other, segment.end));
-        files.find_map(|(other, end)| {
-            let offset = if other == number { offset } else { 0 };
-            (offset < end).then_some(u64::from(other) * FILE_BYTES + offset)
+        let mut files = self.files.range(number..).filter(|(_, segment)| segment.live > 0);
+        files.find_map(|(other, segment)| {
+            let offset = if *other == number { offset } else { 0 };
+            (offset < segment.end).then_some(u64::from(*other) * FILE_BYTES + offset)
         })
     }
 
-    /// A record is no longer in use.
-    pub(super) fn free(&mut self, position: Position) {
+    /// The same, in a file that is not filled any more.
+    pub(super) fn first_in_full(&self, position: Position) -> Option<Position> {
+        self.first_from(position).filter(|position| Some(split(*position).0) != self.filling)
+    }
+
+    /// Whether the files from a position on that are not filled any more have more than `times` the bytes that are in use in them.
+    pub(super) fn is_sparse(&self, position: Position, times: u64) -> bool {
+        let full = self.files.range(split(position).0..).filter(|(number, _)| Some(**number) != self.filling);
+        let (bytes, live) = full
+            .filter(|(_, file)| file.live > 0)
+            .fold((0, 0), |(bytes, live), (_, file)| (bytes + file.end, live + file.live_bytes));
+        bytes > times.saturating_mul(live)
+    }
+
+    /// A record with content of this length is no longer in use.
+    pub(super) fn free(&mut self, position: Position, length: usize) {
         if let Some(segment) = self.files.get_mut(&split(position).0) {
             segment.live = segment.live.saturating_sub(1);
+            segment.live_bytes = segment.live_bytes.saturating_sub(size_of(length));
         }
     }
 
@@ -182,26 +199,28 @@ impl Journal {
         put_number(into, self.next.into());
         put_number(into, self.in_use().count() as u64);
         for (number, segment) in self.in_use() {
-            [u64::from(*number), segment.end, segment.live]
+            [u64::from(*number), segment.end, segment.live, segment.live_bytes]
                 .into_iter()
                 .for_each(|part| put_number(into, part));
         }
     }
 
-    /// Opens the files of a snapshot. Bytes behind their records were written after it: new records go to a new file, whose number no
-    /// file had before, so that positions are in the order of time.
-    pub(super) fn unpack(&mut self, from: &mut &[u8]) -> io::Result<()> {
+    /// Opens the files of a snapshot of a version. Bytes behind their records were written after it: new records go to a new file, whose
+    /// number no file had before, so that positions are in the order of time.
+    pub(super) fn unpack(&mut self, from: &mut &[u8], version: u64) -> io::Result<()> {
         self.next = codec::small(from).ok_or_else(damaged)?;
         for _ in 0..codec::number(from).ok_or_else(damaged)? {
             let number = codec::small(from).ok_or_else(damaged)?;
             let end = codec::number(from).filter(|end| *end <= FILE_BYTES).ok_or_else(damaged)?;
             let live = codec::count(from).ok_or_else(damaged)?;
+            // The version before does not say how many bytes are in use: all may be.
+            let live_bytes = if version > 9 { codec::number(from).ok_or_else(damaged)? } else { end };
             let file = OpenOptions::new().read(true).write(true).open(self.path(number)?)?;
-            self.files.insert(number, Segment { file, end, live, dirty: false });
+            if file.metadata()?.len() < end {
+                return Err(self.damaged(number));
+            }
+            self.files.insert(number, Segment { file, end, live, live_bytes, dirty: false });
             self.next = self.next.max(number.saturating_add(1));
-        }
-        if let Some((last, _)) = self.listing()?.last_key_value() {
-            self.next = self.next.max(last.saturating_add(1));
         }
         Ok(())
     }
@@ -225,13 +244,18 @@ impl Journal {
             return Ok(number);
         }
         self.flush()?;
+        if self.filling.is_none() {
+            // Files of an earlier process, which a snapshot may name.
+            let last = self.listing()?.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
+            self.next = self.next.max(last);
+        }
         let number = self.next;
         let path = self.path(number)?;
         if let Some(directory) = &self.directory {
             fs::create_dir_all(directory)?;
         }
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
-        self.files.insert(number, Segment { file, end: 0, live: 0, dirty: false });
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        self.files.insert(number, Segment { file, end: 0, live: 0, live_bytes: 0, dirty: false });
         self.next = number.saturating_add(1);
         self.filling = Some(number);
         Ok(number)
@@ -334,13 +358,13 @@ mod tests {
         first.append(b"later").unwrap();
         first.flush().unwrap();
         let mut second = journal(directory.path());
-        second.unpack(&mut &packed[..]).unwrap();
+        second.unpack(&mut &packed[..], 10).unwrap();
         assert_eq!(second.read(one).unwrap().0, b"one");
         let (read, next) = second.read(two).unwrap();
         assert_eq!((&read[..], second.first_from(next)), (&b"two"[..], None), "what came later is not there");
         let three = second.append(b"three").unwrap();
         assert_eq!((split(three).0, second.first_from(next)), (1, Some(three)));
-        [one, two].into_iter().for_each(|position| second.free(position));
+        [one, two].into_iter().for_each(|position| second.free(position, 3));
         remove_unused(&mut second, &BTreeSet::from([0]));
         assert!(directory.path().join("0000000000.test").exists(), "a snapshot needs it");
         remove_unused(&mut second, &BTreeSet::new());
@@ -366,7 +390,7 @@ mod tests {
         assert!(
             all.read(positions[1]).is_err() && all.read(5 * FILE_BYTES).is_err() && all.read(96).is_err()
         );
-        assert!(journal(directory.path()).unpack(&mut &[1, 1, 9, 8, 1][..]).is_err(), "no such file");
+        assert!(journal(directory.path()).unpack(&mut &[1, 1, 9, 8, 1, 1][..], 10).is_err(), "no such file");
         let mut nowhere = Journal::new(None, "test");
         assert!(!nowhere.is_possible() && nowhere.append(b"x").is_err());
     }

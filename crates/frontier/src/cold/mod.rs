@@ -1,19 +1,22 @@
 //! Hosts that are not in memory: what is known of each, and its waiting URLs, are records on disk.
 //!
 //! A host for which there is no space goes here with its first URL; each further URL is a record that names the one before it. A
-//! host that was in memory and that nothing waits for goes here with what is known of it (`state.rs`). Hosts that URLs wait for
-//! come back in the order of their first records: the journal of waiting hosts is a queue.
+//! host that was in memory and that nothing waits for goes here with what is known of it (`state.rs`). Hosts that wait for space
+//! come back in the order of their first records: the journal of waiting hosts is a queue. A host whose address has enough hosts in
+//! memory is put aside: it comes back when its address wants another one (`hosts/crowds.rs`).
 //!
 //! Guarantees:
 //! 1. A host is either in memory or here. What was put in is taken out, once: state and URLs, in order.
-//! 2. All records of the waiting journal before `scan` are of hosts that were taken out since.
+//! 2. All records of the waiting journal before `scan` are of hosts that were taken out since, or are put aside.
 //! 3. Hosts whose keys collide share a chain of records, and are taken out together: names in records tell them apart.
+//! 4. The files of the other journal are at most about four times what is in use in them (`compact.rs`).
 
+mod compact;
 mod index;
 mod journal;
 pub(crate) mod state;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -22,7 +25,7 @@ use lycosa_url::Micros;
 
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
 use crate::keys::NameKeys;
-use index::{Index, KEY_BITS, Place};
+use index::{Index, KEY_BITS, Place, Wait};
 use journal::{Journal, Position};
 
 /// Records of one host, at most: a host with so many URLs is worth the memory of a queue, and reading them back takes long.
@@ -30,6 +33,9 @@ pub(crate) const MOST_RECORDS: u8 = u8::MAX;
 
 /// Records of a chain that are believed: a longer one is damage.
 const LONGEST_CHAIN: usize = 4 * MOST_RECORDS as usize;
+
+/// Records that are looked at in one call for one that is in use, at most: of hosts that were taken out there may be millions in a row.
+const SCANNED_AT_ONCE: usize = 1000;
 
 /// Hosts in one record of a snapshot.
 const PART: usize = 1 << 16;
@@ -90,14 +96,18 @@ impl<'a> Record<'a> {
 pub(crate) struct Cold {
     keys: NameKeys,
     index: Index,
-    /// Records of hosts that URLs wait for, and of hosts that none waits for.
+    /// Records of hosts that wait for space, and of all others.
     waiting: Journal,
     rested: Journal,
     /// Where the next host that comes back is looked for.
     scan: Position,
-    /// Hosts that URLs wait for, and these URLs.
+    /// The keys of hosts that come back before those; some have been taken out since.
+    first: VecDeque<u64>,
+    /// Hosts that wait for space; URLs of all hosts.
     hosts: usize,
     urls: u64,
+    /// Where the next record that may be written again is looked for, in the journal of hosts that do not wait for space.
+    compacted: Position,
     events: Vec<Event>,
     /// The content of the record that is written; stored for its memory.
     content: Vec<u8>,
@@ -112,8 +122,10 @@ impl Cold {
             waiting: Journal::new(directory.clone(), "waiting"),
             rested: Journal::new(directory, "rested"),
             scan: 0,
+            first: VecDeque::new(),
             hosts: 0,
             urls: 0,
+            compacted: 0,
             events: Vec::new(),
             content: Vec::new(),
         }
@@ -129,9 +141,9 @@ impl Cold {
         self.index.len()
     }
 
-    /// Hosts here that URLs wait for.
-    pub(crate) fn waiting(&self) -> usize {
-        self.hosts
+    /// Whether hosts here wait for space.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.hosts > 0 || !self.first.is_empty()
     }
 
     /// URLs that wait here.
@@ -166,6 +178,29 @@ impl Cold {
         urls: usize,
         pack: impl FnOnce(&mut Vec<u8>),
     ) -> io::Result<bool> {
+        let wait = if urls == 0 { Wait::Url } else { Wait::Space };
+        self.put(host, state, (urls, wait), pack)
+    }
+
+    /// Takes a host that is not to come back before [`Cold::put_first`] is called with its key.
+    pub(crate) fn put_aside(
+        &mut self,
+        host: &str,
+        state: &[u8],
+        urls: usize,
+        packed: &[u8],
+    ) -> io::Result<()> {
+        self.put(host, state, (urls, Wait::Address), |into| into.extend_from_slice(packed)).map(drop)
+    }
+
+    /// Writes a record.
+    fn put(
+        &mut self,
+        host: &str,
+        state: &[u8],
+        (urls, wait): (usize, Wait),
+        pack: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<bool> {
         let key = self.key(host);
         let before = self.index.get(key).map(|(_, place)| place);
         let content = &mut self.content;
@@ -176,45 +211,102 @@ impl Cold {
         put_bytes(content, state);
         put_number(content, urls as u64);
         pack(content);
-        let was_waiting = before.is_some_and(|place| !place.is_rested);
-        let is_rested = urls == 0 && !was_waiting;
-        let journal = if is_rested { &mut self.rested } else { &mut self.waiting };
+        // More of a host, or another one of the same key, does not change what the first ones wait for; but hosts that are put aside
+        // are in lists of their addresses, so that one of these decides for all.
+        let was = before.map(|place| place.wait);
+        let wait = match (was, wait) {
+            (Some(Wait::Address), _) | (_, Wait::Address) => Wait::Address,
+            (Some(Wait::Space), _) => Wait::Space,
+            _ => wait,
+        };
+        let journal = if wait == Wait::Space { &mut self.waiting } else { &mut self.rested };
         let position = journal.append(content)?;
-        self.index.set(key, Place { is_rested, position });
-        self.hosts += usize::from(!is_rested && !was_waiting);
+        self.index.set(key, Place { wait, position });
+        self.hosts += usize::from(wait == Wait::Space && was != Some(Wait::Space));
+        self.hosts -= usize::from(wait != Wait::Space && was == Some(Wait::Space));
         self.urls += urls as u64;
         Ok(before.is_none())
     }
 
-    /// The key of the host that is to come back next; [`Cold::take`] takes it out.
+    /// Has a host come back before those that wait for space. A key of a host that is not here is ignored.
+    pub(crate) fn put_first(&mut self, key: u64) {
+        if self.first.back() != Some(&key) {
+            self.first.push_back(key);
+        }
+    }
+
+    /// Whether a host waits for space.
+    pub(crate) fn waits_for_space(&self, key: u64) -> bool {
+        self.index.get(key).is_some_and(|(_, place)| place.wait == Wait::Space)
+    }
+
+    /// Whether a host is put aside.
+    pub(crate) fn is_aside(&self, key: u64) -> bool {
+        self.index.get(key).is_some_and(|(_, place)| place.wait == Wait::Address)
+    }
+
+    /// The key of the host that is to come back next; [`Cold::take`] takes it out. `None`: none waits for space, or none was found in
+    /// the records that are looked at in one call.
     pub(crate) fn next(&mut self) -> io::Result<Option<u64>> {
-        while self.hosts > 0 {
+        while let Some(key) = self.first.pop_front() {
+            if self.index.get(key).is_some_and(|(_, place)| place.wait != Wait::Url) {
+                return Ok(Some(key));
+            }
+        }
+        for _ in 0..SCANNED_AT_ONCE {
+            if self.hosts == 0 {
+                break;
+            }
             let position = self.waiting.first_from(self.scan).ok_or_else(damaged_journal)?;
             let (content, next) = self.waiting.read(position)?;
             let record = Record::parse(&content).ok_or_else(damaged_journal)?;
             let key = self.key(record.host);
             self.scan = next;
             // Others were taken out before their turn.
-            if self.index.get(key).is_some_and(|(_, place)| !place.is_rested) {
+            if self.waits_for_space(key) {
                 return Ok(Some(key));
             }
         }
         Ok(None)
     }
 
-    /// Takes out the host with a key: mostly one, and none if it is not here.
+    /// The hosts with a key, as they are taken out: mostly one, and none if it is not here.
+    pub(crate) fn read(&self, key: u64) -> io::Result<Vec<ColdHost>> {
+        self.hosts_of(&self.chain(key)?)
+    }
+
+    /// Takes out the hosts with a key.
     pub(crate) fn take(&mut self, key: u64) -> io::Result<Vec<ColdHost>> {
         let Some((_, newest)) = self.index.get(key) else { return Ok(Vec::new()) };
-        let (mut next, mut chain) = (Some(newest), Vec::new());
+        let chain = self.chain(key)?;
+        let hosts = self.hosts_of(&chain)?;
+        self.index.remove(key);
+        self.hosts -= usize::from(newest.wait == Wait::Space);
+        self.urls = self.urls.saturating_sub(hosts.iter().map(|host| host.urls as u64).sum());
+        for (place, content) in &chain {
+            self.journal(place.wait).free(place.position, content.len());
+        }
+        Ok(hosts)
+    }
+
+    /// The records with a key, the newest first.
+    fn chain(&self, key: u64) -> io::Result<Vec<(Place, Vec<u8>)>> {
+        let (mut next, mut chain) = (self.index.get(key).map(|(_, place)| place), Vec::new());
         while let Some(place) = next {
-            let journal = if place.is_rested { &self.rested } else { &self.waiting };
+            let journal = if place.wait == Wait::Space { &self.waiting } else { &self.rested };
             let (content, _) = journal.read(place.position)?;
-            next = Record::parse(&content).ok_or_else(damaged_journal)?.before;
+            let record = Record::parse(&content).filter(|record| self.key(record.host) == key);
+            next = record.ok_or_else(damaged_journal)?.before;
             chain.push((place, content));
             if chain.len() > LONGEST_CHAIN {
                 return Err(damaged_journal());
             }
         }
+        Ok(chain)
+    }
+
+    /// The hosts in these records.
+    fn hosts_of(&self, chain: &[(Place, Vec<u8>)]) -> io::Result<Vec<ColdHost>> {
         let mut hosts: Vec<ColdHost> = Vec::new();
         for (_, content) in chain.iter().rev() {
             let record = Record::parse(content).ok_or_else(damaged_journal)?;
@@ -230,14 +322,12 @@ impl Cold {
             host.packed.extend_from_slice(record.packed);
             host.urls += record.urls;
         }
-        self.index.remove(key);
-        self.hosts -= usize::from(!newest.is_rested);
-        self.urls = self.urls.saturating_sub(hosts.iter().map(|host| host.urls as u64).sum());
-        for (place, _) in &chain {
-            let journal = if place.is_rested { &mut self.rested } else { &mut self.waiting };
-            journal.free(place.position);
-        }
         Ok(hosts)
+    }
+
+    /// The journal of the records of hosts that wait for this.
+    fn journal(&mut self, wait: Wait) -> &mut Journal {
+        if wait == Wait::Space { &mut self.waiting } else { &mut self.rested }
     }
 
     /// Something happens to all hosts.
@@ -310,14 +400,14 @@ impl Cold {
         Ok(())
     }
 
-    /// Reads them.
-    pub(crate) fn load(&mut self, from: &mut dyn Read) -> io::Result<()> {
+    /// Reads them, as a version of the snapshot has them.
+    pub(crate) fn load(&mut self, from: &mut dyn Read, version: u64) -> io::Result<()> {
         let mut record = Vec::new();
         read_record(from, &mut record)?;
         let mut rest = &record[..];
         let len = self.unpack_head(&mut rest).ok_or_else(damaged)?;
-        self.waiting.unpack(&mut rest)?;
-        self.rested.unpack(&mut rest)?;
+        self.waiting.unpack(&mut rest, version)?;
+        self.rested.unpack(&mut rest, version)?;
         let (mut read, mut waiting) = (0, 0);
         while read < len {
             read_record(from, &mut record)?;
@@ -330,14 +420,21 @@ impl Cold {
                 let number =
                     |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
                 let place = Place::of_number(number(&entry[7..])).ok_or_else(damaged)?;
-                waiting += usize::from(!place.is_rested);
+                let key = number(&entry[..6]);
+                match place.wait {
+                    Wait::Space => waiting += 1,
+                    // Which address it was is not stored: it may be another one now.
+                    Wait::Address => self.first.push_back(key),
+                    Wait::Url => {}
+                }
                 read += 1;
-                if !self.index.insert(number(&entry[..6]), entry[6], place) {
+                if !self.index.insert(key, entry[6], place) {
                     return Err(damaged());
                 }
             }
         }
-        let has_urls = (self.hosts == 0) == (self.urls == 0) && self.urls >= self.hosts as u64;
+        let with_urls = (waiting + self.first.len()) as u64;
+        let has_urls = (with_urls == 0) == (self.urls == 0) && self.urls >= with_urls;
         if read == len && waiting == self.hosts && has_urls { Ok(()) } else { Err(damaged()) }
     }
 

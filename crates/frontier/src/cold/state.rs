@@ -43,6 +43,13 @@ pub(crate) fn pack(queue: &Queue, robots: &RobotsCache, into: &mut Vec<u8>) -> i
         put_bytes(into, origin.as_bytes());
         put_failure(into, failure, expires);
     }
+    // Not in records of the version before.
+    let refreshes: Vec<_> = queue.origins.refreshes().collect();
+    put_number(into, refreshes.len() as u64);
+    for (origin, refresh_at) in refreshes {
+        put_bytes(into, origin.as_bytes());
+        put_number(into, refresh_at);
+    }
     Ok(())
 }
 
@@ -86,6 +93,12 @@ pub(crate) fn unpack(
         let origin = codec::text(from)?;
         let (failure, expires) = failure(from)?;
         queue.origins.set(origin, Robots::Failed { failure, expires });
+    }
+    if !from.is_empty() {
+        for _ in 0..codec::number(from)? {
+            let (origin, refresh_at) = (codec::text(from)?, codec::number(from)?);
+            queue.origins.set_refresh(origin, refresh_at);
+        }
     }
     Some(())
 }

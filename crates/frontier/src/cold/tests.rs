@@ -103,7 +103,7 @@ proptest! {
                     cold.append("later.example", &[], 1, |into| into.push(1)).unwrap();
                     cold.sync().unwrap();
                     cold = Cold::new(Some(directory.path().to_owned()));
-                    cold.load(&mut &saved[..]).unwrap();
+                    cold.load(&mut &saved[..], 10).unwrap();
                     cold.unused_files(&files).unwrap().iter().for_each(|path| std::fs::remove_file(path).unwrap());
                 }
             }
@@ -117,7 +117,7 @@ proptest! {
             let taken = cold.take(cold.key(&host(name))).unwrap();
             check(&mut model, taken, events)?;
         }
-        prop_assert!(model.is_empty() && cold.len() == 0 && cold.waiting() == 0);
+        prop_assert!(model.is_empty() && cold.len() == 0 && !cold.has_waiting());
         prop_assert!(cold.used().iter().all(BTreeSet::is_empty), "no record is in use any more");
     }
 }
@@ -143,10 +143,11 @@ fn bytes_that_are_no_snapshot_are_an_error() {
     for number in 0..40 {
         cold.append(&host(number), &[], 1, |into| into.push(1)).unwrap();
     }
+    cold.flush().unwrap();
     cold.sync().unwrap();
     let mut saved = Vec::new();
     cold.save(&mut saved).unwrap();
-    let load = |bytes: &[u8]| Cold::new(Some(directory.path().to_owned())).load(&mut &*bytes);
+    let load = |bytes: &[u8]| Cold::new(Some(directory.path().to_owned())).load(&mut &*bytes, 10);
     load(&saved).unwrap();
     for length in 0..saved.len() {
         assert!(load(&saved[..length]).is_err());
@@ -157,4 +158,62 @@ fn bytes_that_are_no_snapshot_are_an_error() {
         let _ = load(&other);
     }
     assert!(Record::parse(&[]).is_none() && Record::parse(&[0xff; 30]).is_none());
+}
+
+#[test]
+fn files_of_hosts_that_rest_stay_small_while_others_come_and_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut cold = Cold::new(Some(directory.path().to_owned()));
+    let hot = vec![7; 100_000];
+    for round in 0..600 {
+        cold.append(&format!("keep{round}.example"), &[1, 2, 3], 0, |_| ()).unwrap();
+        cold.append("hot.example", &hot, 0, |_| ()).unwrap();
+        assert_eq!(cold.take(cold.key("hot.example")).unwrap()[0].state, hot);
+        cold.compact().unwrap();
+    }
+    assert!(cold.used()[1].len() < 3, "60 MB were written: {:?}", cold.used());
+    for round in 0..600 {
+        let taken = cold.take(cold.key(&format!("keep{round}.example"))).unwrap();
+        assert_eq!((taken.len(), &taken[0].state[..]), (1, &[1, 2, 3][..]));
+    }
+    assert!(cold.used().iter().all(BTreeSet::is_empty));
+}
+
+#[test]
+fn a_key_of_another_host_is_damage_and_a_file_that_is_there_is_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut first = Cold::new(Some(directory.path().to_owned()));
+    first.append("a.example", &[1], 0, |_| ()).unwrap();
+    first.sync().unwrap();
+    let mut saved = Vec::new();
+    first.flush().unwrap();
+    first.save(&mut saved).unwrap();
+    // A process that has no snapshot begins anew: what the snapshot names is there nevertheless.
+    let mut second = Cold::new(Some(directory.path().to_owned()));
+    second.append("b.example", &[2], 0, |_| ()).unwrap();
+    second.flush().unwrap();
+    let mut third = Cold::new(Some(directory.path().to_owned()));
+    third.load(&mut &saved[..], 10).unwrap();
+    let taken = third.take(third.key("a.example")).unwrap();
+    assert_eq!((&*taken[0].host, &taken[0].state[..]), ("a.example", &[1][..]));
+    // Files that were exchanged: the record is whole, and of another host.
+    let paths = [0, 1].map(|number| directory.path().join(format!("{number:010}.rested")));
+    std::fs::copy(&paths[1], &paths[0]).unwrap();
+    let mut fourth = Cold::new(Some(directory.path().to_owned()));
+    fourth.load(&mut &saved[..], 10).unwrap();
+    assert!(fourth.take(fourth.key("a.example")).is_err());
+}
+
+#[test]
+fn a_file_that_was_truncated_is_told_when_it_is_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut first = Cold::new(Some(directory.path().to_owned()));
+    first.append("a.example", &[1; 100], 1, |into| into.push(1)).unwrap();
+    first.flush().unwrap();
+    let mut saved = Vec::new();
+    first.save(&mut saved).unwrap();
+    let path = directory.path().join("0000000000.waiting");
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(50).unwrap();
+    let error = Cold::new(Some(directory.path().to_owned())).load(&mut &saved[..], 10).unwrap_err();
+    assert!(error.to_string().contains("file 0 of waiting is missing or damaged"), "{error}");
 }

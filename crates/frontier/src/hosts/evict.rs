@@ -2,7 +2,8 @@
 //!
 //! Guarantees:
 //! 1. Hosts in memory that URLs wait for are no more than `warm_hosts`, beside those that fail, those that are not asked for long, and
-//!    large ones; the others wait on disk in the order in which they came.
+//!    large ones: each of these is counted once, whatever it is. The others wait on disk in the order in which they came, but for hosts
+//!    with a link of a level above 0, which come back first.
 //! 2. Without a directory all hosts are in memory. Where the disk is full, hosts that would go there are in memory.
 //! 3. A host with [`LARGE`] URLs stays: its memory is little beside that of the keys of its URLs.
 
@@ -15,7 +16,7 @@ use crate::cold::MOST_RECORDS;
 use crate::levels::Levels;
 use crate::politeness::domains::Domains;
 use crate::queue::Queue;
-use crate::schedule::QueueId;
+use crate::schedule::{AddressId, QueueId};
 use crate::waiting::{Candidate, pack};
 
 /// Waiting URLs that make a host large.
@@ -41,33 +42,27 @@ impl Hosts {
         self.cold.contains(host)
     }
 
-    /// Whether more hosts are in memory than may be that URLs wait for; `failing` hosts are not counted.
-    fn is_crowded(&self, failing: usize) -> bool {
-        let others = self.resting + self.large + self.delayed + failing;
-        let counted = self.warm_len().saturating_sub(others);
-        counted >= self.warm_hosts
+    /// Whether as many hosts are in memory as may be.
+    fn is_full(&self) -> bool {
+        self.warm_len().saturating_sub(self.exempt) >= self.warm_hosts
     }
 
     /// Whether a host is to come back from the disk.
-    pub(crate) fn wants_another(&self, failing: usize) -> bool {
-        self.cold.waiting() > 0 && !self.is_crowded(failing)
+    pub(crate) fn wants_another(&self) -> bool {
+        self.cold.has_waiting() && !self.is_full()
     }
 
     /// Puts a URL of a host that is not in memory to the others on disk, if it is to wait there. If not, the host is to be in memory.
     /// A full disk is no error here.
-    pub(crate) fn push_cold(
-        &mut self,
-        candidate: &Candidate<'_>,
-        failing: usize,
-        domains: &mut Domains,
-    ) -> io::Result<bool> {
+    pub(crate) fn push_cold(&mut self, candidate: &Candidate<'_>, domains: &mut Domains) -> io::Result<bool> {
         if !self.cold.is_possible() {
             return Ok(false);
         }
         let host = candidate.url.host();
-        let may_wait = match self.cold.records(self.cold.key(host)) {
+        let key = self.cold.key(host);
+        let may_wait = match self.cold.records(key) {
             Some(records) => records < MOST_RECORDS,
-            None => self.cold.waiting() > 0 || self.is_crowded(failing),
+            None => self.cold.has_waiting() || self.is_full(),
         };
         if !may_wait {
             return Ok(false);
@@ -77,6 +72,9 @@ impl Hosts {
                 if is_first {
                     let domain = domains.of(host);
                     domains.count_host(domain);
+                }
+                if candidate.level() > 0 && self.cold.waits_for_space(key) {
+                    self.cold.put_first(key);
                 }
                 Ok(true)
             }
@@ -91,6 +89,7 @@ impl Hosts {
         if queue.rests.is_none() && !queue.pace.is_busy() && self.cold.is_possible() {
             queue.rests = Some(now);
             self.resting += 1;
+            self.recount(id);
             self.rested.push_back((now, id));
             if self.rested.len() > 2 * self.resting + FEW {
                 let queues = &self.queues;
@@ -104,22 +103,21 @@ impl Hosts {
         if self.queues[id as usize].rests.take().is_some() {
             self.resting -= 1;
         }
+        self.recount(id);
     }
 
     /// A host is put into the schedule, due at a time.
     pub(crate) fn schedule(&mut self, id: QueueId, due: Micros, now: Micros) {
         let queue = &mut self.queues[id as usize];
-        queue.is_scheduled = true;
-        // Hosts that fail are counted apart.
-        queue.is_delayed = queue.trouble.is_none() && due.saturating_sub(now) >= LONG;
-        self.delayed += usize::from(queue.is_delayed);
+        (queue.is_scheduled, queue.is_delayed) = (true, due.saturating_sub(now) >= LONG);
+        self.recount(id);
     }
 
     /// A host was taken out of the schedule.
     pub(crate) fn unschedule(&mut self, id: QueueId) {
         let queue = &mut self.queues[id as usize];
-        queue.is_scheduled = false;
-        self.delayed -= usize::from(std::mem::take(&mut queue.is_delayed));
+        (queue.is_scheduled, queue.is_delayed) = (false, false);
+        self.recount(id);
     }
 
     /// How many more hosts are in memory than may be.
@@ -165,9 +163,9 @@ impl Hosts {
         self.sweep_at = self.warm_len() + self.warm_len() / 4;
     }
 
-    /// Brings a host to the disk with what is known of it, which `state` is; nothing may refer to its number. Returns whether it has
-    /// left: not if it is too large, or the disk is full.
-    pub(crate) fn evict(&mut self, id: QueueId, state: &[u8]) -> io::Result<bool> {
+    /// Brings a host to the disk with what is known of it, which `state` is; nothing may refer to its number. With an address it is put
+    /// aside until that one wants it back. Returns whether it has left: not if it is too large, or the disk is full.
+    pub(crate) fn evict(&mut self, id: QueueId, state: &[u8], aside: Option<AddressId>) -> io::Result<bool> {
         let queue = &mut self.queues[id as usize];
         let urls = queue.backlog.len();
         if queue.is_vacant() || urls >= LARGE || !queue.front.is_empty() || !queue.later.is_empty() {
@@ -177,14 +175,22 @@ impl Hosts {
         if packed.len() + state.len() > MOST_BYTES {
             return Ok(false);
         }
-        match self.cold.append(&queue.host, state, urls, |into| into.extend_from_slice(&packed)) {
+        let put = match aside {
+            None => {
+                self.cold.append(&queue.host, state, urls, |into| into.extend_from_slice(&packed)).map(drop)
+            }
+            Some(_) => self.cold.put_aside(&queue.host, state, urls, &packed),
+        };
+        match put {
             Err(error) if is_full(&error) => return Ok(false),
-            result => drop(result?),
+            result => result?,
+        }
+        if let Some(address) = aside {
+            self.crowds.add(address, self.cold.key(&queue.host), queue.backlog.level() > Some(0));
         }
         queue.backlog.clear(&mut self.spill, &mut self.memory);
-        let is_large = queue.is_large;
         self.wake(id);
-        self.large -= usize::from(is_large);
+        self.exempt -= usize::from(self.queues[id as usize].is_exempt);
         let hash = self.hash(id);
         if let Ok(entry) = self.by_name.find_entry(hash, |known| *known == id) {
             entry.remove();
@@ -209,12 +215,22 @@ impl Hosts {
     pub(super) fn measure(&mut self, id: QueueId) {
         let queue = &mut self.queues[id as usize];
         let urls = queue.backlog.len();
-        if !queue.is_large && urls >= LARGE {
-            queue.is_large = true;
-            self.large += 1;
-        } else if queue.is_large && urls < LARGE / 2 {
-            queue.is_large = false;
-            self.large -= 1;
+        queue.is_large = urls >= if queue.is_large { LARGE / 2 } else { LARGE };
+        self.recount(id);
+    }
+
+    /// Looks whether a host is counted among those for which there is space.
+    pub(crate) fn recount(&mut self, id: QueueId) {
+        let queue = &mut self.queues[id as usize];
+        let is_exempt = queue.rests.is_some()
+            || queue.is_large
+            || queue.is_delayed
+            || queue.trouble.is_some()
+            || queue.origins.is_waiting();
+        match (std::mem::replace(&mut queue.is_exempt, is_exempt), is_exempt) {
+            (false, true) => self.exempt += 1,
+            (true, false) => self.exempt -= 1,
+            _ => {}
         }
     }
 }

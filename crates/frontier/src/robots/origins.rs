@@ -266,6 +266,25 @@ impl Origins {
         Some(())
     }
 
+    /// When the rules of each origin are asked for again.
+    pub(crate) fn refreshes(&self) -> impl Iterator<Item = (&str, Micros)> {
+        self.known.iter().filter_map(|(origin, robots)| match robots {
+            Robots::Known { refresh_at, .. } => Some((&**origin, *refresh_at)),
+            _ => None,
+        })
+    }
+
+    /// Sets when the rules of an origin are asked for again, if it has some.
+    pub(crate) fn set_refresh(&mut self, origin: &str, at: Micros) {
+        for (known, robots) in &mut self.known {
+            if let Robots::Known { refresh_at, .. } = robots
+                && **known == *origin
+            {
+                *refresh_at = at;
+            }
+        }
+    }
+
     /// Appends the mark.
     pub(crate) fn pack_mark(&self, record: &mut Vec<u8>) {
         [self.mark, self.is_own.into()].into_iter().for_each(|number| put_number(record, number));
