@@ -6,7 +6,7 @@ use lycosa_records::{Body, Metadata, Outcome, Purpose, Request, RequestOptions};
 use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::portal_tests::{own, settle};
-use crate::tests::{Names, SECOND, answer, failed, url};
+use crate::tests::{Names, SECOND, answer, failed, frontier, url};
 use crate::trouble_tests::{patient, world};
 use crate::{Frontier, Settings, State};
 
@@ -387,4 +387,34 @@ fn a_process_that_dies_while_it_opens_urls_again_leaves_the_others_to_the_next()
     left.log.truncate(recorded + 2);
     let (_, others) = left.begin(&patient(), &names, 6 * SECOND);
     assert_eq!(others, opened[2..]);
+}
+
+#[test]
+fn what_an_outcome_shows_to_have_been_admitted_is_admitted_at_replay() {
+    let settings = Settings { robots: false, scope: crate::Scope::Any, max_hosts: 2, ..Settings::default() };
+    let seed = url("http://a.com/");
+    let outcome = |page: &str, lease: u64, links: &[&str]| {
+        let request = Request { lease, ..Request::get(url(page)) };
+        let mut outcome = answer(request, SECOND, 200, &[], "", links);
+        outcome.response.request.depth = u32::from(page != "http://a.com/");
+        outcome
+    };
+    // Another lane recorded its page after this one, and had its link admitted before: c.com was the second host, not b.com.
+    let log = [
+        outcome("http://a.com/", 1, &["http://b.com/", "http://c.com/"]),
+        outcome("http://c.com/", 2, &["http://c.com/next"]),
+        outcome("http://a.com/unknown", 3, &["http://a.com/further"]),
+    ];
+    let (mut frontier, _) = frontier(settings);
+    let mut restore = frontier.restore();
+    restore.seed(&Request::get(seed)).unwrap();
+    log.iter().for_each(|outcome| restore.outcome(outcome).unwrap());
+    restore.finish(2 * SECOND);
+    let tally = frontier.counts().tally;
+    assert_eq!((tally.count(State::Done), tally.count(State::Waiting)), (3, 3), "{:?}", frontier.counts());
+    for page in ["http://c.com/next", "http://a.com/further", "http://c.com/"] {
+        let candidate = Request { depth: 1, ..Request::get(url(page)) };
+        assert_eq!(frontier.add_requests(&[candidate], 2 * SECOND).unwrap(), 0, "{page} is known");
+    }
+    assert_eq!(frontier.counts().known, 6, "those, and b.com");
 }

@@ -52,6 +52,7 @@ impl<R: Resolve> Frontier<R> {
             is_dry = request.is_none();
             requests.extend(request);
         }
+        self.report_work();
         let cause = match (self.trouble.health.is_suspended(), is_dry) {
             (true, _) => Some(Cause::Suspended),
             (false, false) => None,
@@ -140,8 +141,8 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn claim(&mut self, id: QueueId, address: AddressId, now: Micros) -> bool {
         let (queue, until) = (&mut self.hosts[id], self.leases.expiry(now));
         let claimed = self.sharing.claim(&mut self.politeness, queue, address, (now, until));
-        if let Err(busy) = &claimed
-            && let Some(message) = self.sharing.report_slower(queue, busy)
+        if let Err(taken) = &claimed
+            && let Some(message) = self.sharing.report_slower(queue, taken)
         {
             self.trouble.health.report(message);
         }

@@ -68,6 +68,24 @@ impl<R: Resolve> Frontier<R> {
         Ok(is_new)
     }
 
+    /// Admits a URL that an earlier process had admitted, as an outcome of it shows, whatever the limits of hosts say now: with several
+    /// shards, outcomes are in the log in another order than that in which their links were admitted.
+    pub(crate) fn admit_again(&mut self, candidate: &Candidate<'_>) -> io::Result<QueueId> {
+        if !self.dedup.contains(candidate)? && self.dedup.add(candidate, 0) == Answer::Suspected {
+            self.verify(0)?;
+            if let Some(id) = self.host(candidate.url.host(), 0) {
+                return Ok(id);
+            }
+        }
+        if self.hosts.find(candidate.url.host()).is_none() {
+            self.hosts.set_refused(self.hosts.refused().saturating_sub(1));
+        }
+        self.tally.shift(State::Unknown, State::Waiting, 1);
+        let id = self.queue_of(candidate.url.host(), 0);
+        self.hosts.push(id, candidate);
+        Ok(id)
+    }
+
     /// Decides which suspected links are new, and enqueues those.
     pub(crate) fn verify(&mut self, now: Micros) -> io::Result<()> {
         if !self.dedup.has_suspected_keys() {

@@ -1,4 +1,5 @@
-//! What the shards of a crawl report to each other of the crawl's own network: answers, and hosts that fail.
+//! What the shards of a crawl report to each other: answers and hosts that fail, by which each judges the crawl's own network, and
+//! whether a shard has work other than hosts that fail.
 //!
 //! Each shard decides for itself whether the trouble is the crawl's own (`channel.rs`), from what all shards report: one with few hosts
 //! decides no worse than one with many, and dead hosts of one do not suspend it while the others' hosts answer.
@@ -32,6 +33,8 @@ pub struct Reports {
     /// The last of them, the newest at the back.
     failures: Mutex<VecDeque<Failing>>,
     shards: AtomicU64,
+    /// Shards that have work other than hosts that fail.
+    busy: AtomicU64,
 }
 
 /// A host of another shard that failed.
@@ -57,13 +60,31 @@ pub(crate) struct Reporter {
     shard: u64,
     /// Failures that it has read.
     read: u64,
+    /// Whether it is counted among the busy ones.
+    is_busy: bool,
 }
 
 impl Reporter {
     /// Of a new shard.
     pub(crate) fn new(reports: Option<Arc<Reports>>) -> Self {
         let shard = reports.as_ref().map_or(0, |reports| reports.shards.fetch_add(1, Relaxed));
-        Reporter { reports, shard, read: 0 }
+        Reporter { reports, shard, read: 0, is_busy: false }
+    }
+
+    /// This shard has work other than hosts that fail, or none.
+    pub(crate) fn set_busy(&mut self, is_busy: bool) {
+        let Some(reports) = &self.reports else { return };
+        match (std::mem::replace(&mut self.is_busy, is_busy), is_busy) {
+            (false, true) => drop(reports.busy.fetch_add(1, Relaxed)),
+            (true, false) => drop(reports.busy.fetch_sub(1, Relaxed)),
+            _ => {}
+        }
+    }
+
+    /// Whether another shard has work other than hosts that fail.
+    pub(crate) fn are_others_busy(&self) -> bool {
+        let busy = self.reports.as_ref().map_or(0, |reports| reports.busy.load(Relaxed));
+        busy > u64::from(self.is_busy)
     }
 
     /// A host of this shard answered.
@@ -117,6 +138,12 @@ impl Reporter {
     }
 }
 
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        self.set_busy(false);
+    }
+}
+
 impl Reports {
     /// The failures; a panic elsewhere leaves nothing half-done behind it.
     fn failures(&self) -> MutexGuard<'_, VecDeque<Failing>> {
@@ -144,6 +171,19 @@ mod tests {
         }
         let news = two.news();
         assert_eq!((news.len(), news[0].network), (KEPT, 1_000 - KEPT as u64), "the newest, and bounded");
+    }
+
+    #[test]
+    fn a_shard_hears_whether_others_are_busy() {
+        let reports = Arc::new(Reports::default());
+        let [mut one, mut two] = [(); 2].map(|()| Reporter::new(Some(Arc::clone(&reports))));
+        one.set_busy(true);
+        one.set_busy(true);
+        assert_eq!((one.are_others_busy(), two.are_others_busy()), (false, true));
+        two.set_busy(true);
+        assert!(one.are_others_busy());
+        drop(two);
+        assert!(!one.are_others_busy());
     }
 
     #[test]

@@ -74,3 +74,20 @@ fn a_shard_of_dead_hosts_suspends_nothing_while_the_others_hosts_answer() {
     assert_eq!(messages, [Vec::<String>::new(), Vec::new()], "their trouble, not the crawl's");
     assert_eq!((count(&shards, State::Done), count(&shards, State::Failed)), (900, 9));
 }
+
+#[test]
+fn a_shard_of_failing_hosts_is_patient_while_another_shard_has_work() {
+    let mut shards = shards(2);
+    world(&shards[0].1, 1, 1);
+    shards[0].0.add(&[url("http://host0.com/")], 0).unwrap();
+    shards[1].1.addresses.borrow_mut().insert("alive.com".to_owned(), "95.1.1.1".parse().unwrap());
+    let alive: Vec<_> = (0..900).map(|page| url(&format!("http://alive.com/{page}"))).collect();
+    shards[1].0.add(&alive, 0).unwrap();
+    // Longer than the patience of a crawl of which only failing hosts are left, and shorter than that of one with other work.
+    let answers_at = 700 * SECOND;
+    run_for(&mut shards, 4000, &mut |request, now| match request.url.host() {
+        "host0.com" if now < answers_at => failed(request, now, FailureKind::ConnectRefused),
+        _ => answer(request, now, 200, &[], "", &[]),
+    });
+    assert_eq!((count(&shards, State::Done), count(&shards, State::Failed)), (901, 0));
+}

@@ -212,8 +212,11 @@ impl<R: Resolve> Restore<'_, R> {
         if frontier.dedup.is_suspected(&candidate) {
             frontier.verify(0)?;
         }
-        let Some(id) = frontier.host(request.url.host(), 0) else { return Ok(()) };
-        if !frontier.dedup.contains(&candidate)? || frontier.dedup.tombstones.is_settled(digest) {
+        let id = match frontier.host(request.url.host(), 0) {
+            Some(id) if frontier.dedup.contains(&candidate)? => id,
+            _ => frontier.admit_again(&candidate)?,
+        };
+        if frontier.dedup.tombstones.is_settled(digest) {
             return Ok(());
         }
         frontier.cookies.receive(&page.response);

@@ -55,9 +55,10 @@ impl<R: Resolve> Frontier<R> {
         }
         self.trouble.begin_review(&self.hosts, now);
         let waiting = self.tally.count(State::Waiting);
-        let is_alone =
-            !self.dedup.has_suspects() && self.trouble.has_only_failing(&self.hosts, &self.leases, waiting);
-        if !self.trouble.may_give_up(is_alone, now) {
+        self.trouble.has_only_failing =
+            !self.dedup.has_suspects() && self.trouble.are_all_failing(&self.hosts, &self.leases, waiting);
+        self.report_work();
+        if !self.trouble.may_give_up(now) {
             return;
         }
         let troubled: Vec<QueueId> = self.trouble.troubled.iter().copied().collect();
@@ -73,6 +74,13 @@ impl<R: Resolve> Frontier<R> {
             }
         }
         self.trouble.review_addresses(&mut self.hosts, now);
+    }
+
+    /// Reports to the other shards whether this one has work other than hosts that fail.
+    pub(crate) fn report_work(&mut self) {
+        let has_work = self.tally.count(State::Waiting) > 0 || !self.leases.is_empty();
+        let is_busy = has_work && !(self.trouble.has_only_failing && !self.trouble.troubled.is_empty());
+        self.trouble.health.reporter.set_busy(is_busy);
     }
 
     /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
@@ -94,12 +102,14 @@ impl Trouble {
         self.troubled.retain(|id| hosts[*id].trouble.is_some() || hosts[*id].origins.is_waiting());
     }
 
-    /// Whether hosts may be given up now. `is_alone`: only failing hosts are left.
-    fn may_give_up(&mut self, is_alone: bool, now: Micros) -> bool {
+    /// Whether hosts may be given up now.
+    fn may_give_up(&mut self, now: Micros) -> bool {
+        // While another shard has other work, this one looks again at the next review.
+        let is_alone = self.has_only_failing && !self.health.reporter.are_others_busy();
         // A host that was healthy until a moment ago may soon answer again: only failing hosts are left once that is decided.
         let begins = (!self.health.is_fresh(now)).then_some(self.health.clock(now));
         self.only_failing = self.only_failing.or(begins).filter(|_| is_alone);
-        self.review_wanted = is_alone && self.only_failing.is_none();
+        self.review_wanted = self.has_only_failing && self.only_failing.is_none();
         if self.is_unclear(now) {
             // Hosts that answer, a suspension or its time end this.
             self.review_wanted = !self.troubled.is_empty();
@@ -187,7 +197,7 @@ impl Trouble {
     }
 
     /// Whether all URLs that wait, `waiting` of them, and all requests that are out are failing hosts'.
-    pub(crate) fn has_only_failing(&self, hosts: &Hosts, leases: &Leases, waiting: u64) -> bool {
+    fn are_all_failing(&self, hosts: &Hosts, leases: &Leases, waiting: u64) -> bool {
         let is_failing = |id: &QueueId| {
             let queue = &hosts[*id];
             queue.trouble.is_some() || queue.is_parked()

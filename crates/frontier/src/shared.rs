@@ -88,12 +88,15 @@ impl Sharing {
         queue: &mut Queue,
         address: AddressId,
         (now, until): (Micros, Micros),
-    ) -> Result<(), Busy> {
+    ) -> Result<(), Taken> {
         let Some(clocks) = self.clocks.clone() else { return Ok(()) };
         let limits = politeness.host_limits(queue);
         let (interval, concurrency) = (queue.pace.interval(&limits), queue.pace.concurrency(&limits));
         let host = Claim { key: host_key(queue), interval, concurrency, until };
-        let host = clocks.start(&host, now).inspect_err(|busy| queue.pace.delay_until(busy.retry_at))?;
+        let host = clocks.start(&host, now).map_err(|busy| {
+            queue.pace.delay_until(busy.retry_at);
+            Taken { busy, is_address: false }
+        })?;
         let addresses = &politeness.addresses;
         let (interval, concurrency) = (addresses.interval(address), addresses.concurrency(address));
         let claim = Claim { key: addresses.clock_key(address), interval, concurrency, until };
@@ -105,7 +108,7 @@ impl Sharing {
             Err(busy) => {
                 clocks.cancel(&host, now);
                 politeness.addresses.delay_until(address, busy.retry_at);
-                Err(busy)
+                Err(Taken { busy, is_address: true })
             }
         }
     }
@@ -148,15 +151,24 @@ impl Sharing {
     }
 
     /// The message that another crawl has a longer interval, the first time.
-    pub(crate) fn report_slower(&mut self, queue: &Queue, busy: &Busy) -> Option<String> {
-        let slower = busy.slower.filter(|_| !self.is_slower_reported)?;
+    pub(crate) fn report_slower(&mut self, queue: &Queue, taken: &Taken) -> Option<String> {
+        let slower = taken.busy.slower.filter(|_| !self.is_slower_reported)?;
         self.is_slower_reported = true;
-        let (host, seconds) = (&queue.host, slower as f64 / 1e6);
+        let (whose, host) = (if taken.is_address { "the address of " } else { "" }, &queue.host);
+        let seconds = slower as f64 / 1e6;
         Some(format!(
-            "another crawl on this machine requests {host} every {seconds:.3} s at most: the longer interval counts for both, \
-             for every host that they share"
+            "another crawl on this machine requests {whose}{host} every {seconds:.3} s at most: the longer interval counts for \
+             both, for every host and address that they share"
         ))
     }
+}
+
+/// A clock that does not let a request start.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    busy: Busy,
+    /// Whether it is the address's, not the host's.
+    is_address: bool,
 }
 
 /// The key of a host's clock.

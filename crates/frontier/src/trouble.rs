@@ -50,6 +50,8 @@ pub(crate) struct Trouble {
     failing: VecDeque<QueueId>,
     /// Since when only failing hosts are left, on the healthy clock.
     pub(crate) only_failing: Option<Micros>,
+    /// Whether only failing hosts were left in this shard at the last review.
+    pub(crate) has_only_failing: bool,
     /// When the next review is, and whether anything has changed since the last.
     pub(crate) review_at: Micros,
     pub(crate) review_wanted: bool,
@@ -68,6 +70,7 @@ impl Trouble {
             addresses: HashMap::new(),
             failing: VecDeque::new(),
             only_failing: None,
+            has_only_failing: false,
             review_at: 0,
             review_wanted: false,
             died_at: 0,
