@@ -79,8 +79,8 @@ impl<R: Resolve> Frontier<R> {
     /// Reports to the other shards whether this one has work other than hosts that fail.
     pub(crate) fn report_work(&mut self) {
         let has_work = self.tally.count(State::Waiting) > 0 || !self.leases.is_empty();
-        let is_busy = has_work && !(self.trouble.has_only_failing && !self.trouble.troubled.is_empty());
-        self.trouble.health.reporter.set_busy(is_busy);
+        let others = !self.trouble.has_only_failing || self.trouble.troubled.is_empty();
+        self.trouble.health.reporter.set_busy(has_work && others);
     }
 
     /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
