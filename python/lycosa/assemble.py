@@ -74,7 +74,7 @@ def assemble(
     change: replaces embedded stages by others.
     """
     lanes = job.frontier.shards
-    memory = shares(job)
+    memory = shares(job).of_lane(lanes)
     divided_job = divided(job, memory) if lanes == 1 else lane_job(job, memory)
     shared = _shared(job, log)
     names = [_core.Names(divided_job, log.clock) for _ in range(lanes)]
@@ -83,8 +83,8 @@ def assemble(
     made = [
         Stages(
             frontier=frontier if lanes == 1 else cast(Frontier, Shard(name, shards)),
-            fetch=_core.Fetcher(divided_job, log.clock, memory.fetch // lanes, memory.batch // lanes),
-            parse=_core.Parser(divided_job, memory.batch // lanes, memory.decoding // lanes),
+            fetch=_core.Fetcher(divided_job, log.clock, memory.fetch, memory.batch),
+            parse=_core.Parser(divided_job, memory.batch, memory.decoding),
             log=log,
         )
         for name in shards.by_name

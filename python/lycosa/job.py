@@ -281,7 +281,7 @@ class Politeness(Room):
         ge=1,
         le=1_000_000_000,
         description="hosts per registered domain that are crawled; links to more are dropped: some sites create a "
-        "host for each visitor",
+        "host for each visitor. Divided among the shards if frontier.shard_by is not domain",
     )
     domain_concurrency: int | None = Field(
         None, ge=1, le=10_000, description="concurrent requests to one registered domain; none: no limit"
@@ -349,8 +349,8 @@ class Frontier(Room):
         ge=1,
         le=1_024,
         description="experimental: parts of the frontier, each on a thread with a fetch and a parser of its own, one "
-        "for each core that the crawl may use; memory, slots, rates and max_hosts are divided among them "
-        "(docs/scale.md)",
+        "for each core that the crawl may use; memory, slots, rates, max_hosts and other limits of the whole crawl "
+        "are divided among them (docs/scale.md)",
     )
     shard_by: Annotated[Literal["domain", "host", "url"], FIXED] = Field(
         "domain",
@@ -457,10 +457,10 @@ class Job(Room):
         description="bound on the crawl's memory, whatever sites send; the interpreter and its libraries take some "
         "100 MiB more. Also as text such as 512 MiB or 2 GB. none: half of the machine's. At the bound, fetching "
         "slows down: bodies are read later, none is cut. A body above fetch.max_body_bytes or an eighth of "
-        "memory fails as body-too-large. Waiting URLs beyond an eighth of memory (at most frontier.queue_memory) and "
-        "known ones beyond a quarter (at most frontier.seen_memory) go to disk. Links to new hosts beyond "
-        "frontier.max_hosts are dropped and counted as links_hosts_full. A frontier.*_memory that differs from its "
-        "default is used as it is, also above its share",
+        "memory (with shards, of a shard's part) fails as body-too-large. Waiting URLs beyond an eighth of memory "
+        "(at most frontier.queue_memory) and known ones beyond a quarter (at most frontier.seen_memory) go to disk. "
+        "Links to new hosts beyond frontier.max_hosts are dropped and counted as links_hosts_full. A "
+        "frontier.*_memory that differs from its default is used as it is, also above its share",
     )
     speed: float = Field(1.0, gt=0, le=1_000_000, description="divides every delay; for simulated Internets only")
     user_agent: Annotated[str, AfterValidator(_agent)] = Field(

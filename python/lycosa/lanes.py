@@ -6,6 +6,7 @@ another (``lycosa.frontier.shards``): so cores add up.
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Generator, Sequence
@@ -14,6 +15,8 @@ from lycosa.frontier.shards import Shard
 from lycosa.loop import Control, run
 from lycosa.records import Outcomes
 from lycosa.stages import Fetch, Stages
+
+logger = logging.getLogger("lycosa")
 
 #: Batches that wait for the caller, at most, for each lane: a slow caller slows the lanes.
 WAITING = 2
@@ -58,7 +61,10 @@ class LaneControl(Control):
 
 
 def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, None, None]:
-    """Crawl on a thread a lane; yield each batch once it is confirmed. An error of one lane ends all."""
+    """Crawl on a thread a lane; yield each batch once it is confirmed. However it ends, all lanes end with it.
+
+    An error of one lane ends the others. The first error is raised.
+    """
     own = LaneControl(control)
     batches: queue.Queue[Outcomes | None] = queue.Queue(WAITING * len(lanes))
     errors: list[BaseException] = []
@@ -78,7 +84,7 @@ def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, 
                 hand_over(batch)
         except BaseException as error:
             errors.append(error)
-            own.is_closed = control.failing = True
+            own.is_closed = control.is_over = True
         finally:
             if isinstance(lane.frontier, Shard):
                 lane.frontier.leave()
@@ -88,22 +94,29 @@ def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, 
         threading.Thread(target=crawl, args=(lane,), name=f"lycosa-lane-{number}")
         for number, lane in enumerate(lanes)
     ]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         # Also after an error: what is confirmed is the caller's.
         for _ in threads:
             while (batch := batches.get()) is not None:
                 yield batch
+    except BaseException:
+        control.is_over = True
+        raise
     finally:
         own.is_closed = True
         is_left.set()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # it has started
+                thread.join()
     if errors:
-        error = errors.pop()
+        first, *others = errors
         errors.clear()
+        # Lanes often fail for one reason.
+        for text in dict.fromkeys(f"{type(error).__name__}: {error}" for error in others if str(error) != str(first)):
+            logger.warning("another lane failed, too: %s", text)
         try:
-            raise error
+            raise first
         finally:
-            del error  # its traceback refers to this frame
+            del first, others  # their tracebacks refer to this frame

@@ -27,7 +27,7 @@ class Control:
         """Start with no request to stop."""
         self.stopping = False
         self.aborting = False
-        self.failing = False  # an error has ended a part of the crawl: the others wait for nothing
+        self.is_over = False  # by an error, or because the caller has left: nobody waits for disk space any more
 
     def stop(self) -> None:
         """Take no new work; finish the requests in flight."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ MIB = 1 << 20
 #: Upper bound for a host with its queue, address and domain, measured with 300,000 of them.
 HOST_BYTES = 640
 
-#: One body may take this fraction of the memory: an eighth.
+#: One body may take this fraction of the memory, or of a lane's part of it: an eighth.
 BODY = 8
 
 #: A name in the cache, with its share of the index.
@@ -28,6 +28,21 @@ NAME_BYTES = 31
 
 #: Lanes for each core, at most; the memory that each needs, and the names that its cache has at least.
 MOST_LANES, LEAST_MEMORY, LEAST_NAMES = 4, 64 * MIB, 1_000
+
+#: Limits of the whole crawl that its lanes divide among them, and how much of each a lane needs at least.
+LIMITS = {
+    ("frontier", "max_hosts"): 1,
+    ("frontier", "warm_hosts"): 1,
+    ("fetch", "slots"): 1,
+    ("parse", "threads"): 1,
+    ("names", "capacity"): LEAST_NAMES,
+    ("names", "in_flight"): 1,
+    ("names", "ahead_names"): 1,
+    ("politeness", "domain_hosts"): 1,
+    # Each lane may send one request more than its rate allows, at its start.
+    ("politeness", "requests_per_second"): 1,
+    ("politeness", "bytes_per_second"): 1,
+}
 
 #: Settings of the frontier, and the share that each of them is.
 PARTS = {
@@ -56,6 +71,10 @@ class Shares:
     names: int  # the cache of names, by its capacity
     hosts: int  # hosts with a queue, not bytes
     warm: int  # those of them in memory that URLs wait for; the rest is on disk
+
+    def of_lane(self, lanes: int) -> Shares:
+        """Return the shares of each of several lanes."""
+        return Shares(*(share // lanes for share in astuple(self)))
 
 
 def shares(job: Job) -> Shares:
@@ -94,11 +113,13 @@ def shares(job: Job) -> Shares:
 
 def check_bodies(job: Job) -> None:
     """Raise SettingError if one body would not fit: with its decoded forms it takes several times its size."""
-    most = shares(job).total // BODY
+    lanes = job.frontier.shards
+    most = shares(job).of_lane(lanes).total // BODY
+    whose = "memory; or a larger memory" if lanes == 1 else "a shard's memory; or a larger memory, or fewer shards"
     for room, name in ((job.fetch, "max_body_bytes"), (job.parse, "max_decoded_bytes")):
         given, default = getattr(room, name), type(room).model_fields[name].default
         if given > max(most, default):
-            allowed = f"at most {most:,}, an eighth of memory; or a larger memory"
+            allowed = f"at most {most:,}, an eighth of {whose}"
             raise SettingError(f"{type(room).__name__.lower()}.{name}", given, allowed)
 
 
@@ -114,31 +135,31 @@ def divided(job: Job, of: Shares) -> Job:
 
 
 def lane_job(job: Job, of: Shares) -> Job:
-    """The job of one of several lanes: its part of all that is bounded for the whole crawl.
+    """Return the job of each of several lanes, which have these shares. Their limits add up to the job's or less.
 
     Raises SettingError where the parts would be too small, or the machine has too few cores.
     """
-    lanes, cores = job.frontier.shards, os.cpu_count() or 1
+    lanes, cores, memory = job.frontier.shards, os.cpu_count() or 1, shares(job).total
     if lanes > (most := MOST_LANES * cores):
         raise SettingError("frontier.shards", lanes, f"at most {most}: {MOST_LANES} for each of {cores} cores")
-    if of.total // lanes < LEAST_MEMORY:
-        allowed = f"at most {of.total // LEAST_MEMORY}: each needs {LEAST_MEMORY // MIB} MiB of {of.total // MIB} MiB"
+    if of.total < LEAST_MEMORY:
+        allowed = f"at most {memory // LEAST_MEMORY}: each needs {LEAST_MEMORY // MIB} MiB of {memory // MIB} MiB"
         raise SettingError("frontier.shards", lanes, allowed)
-    parts = {
-        "frontier": {name: getattr(of, share) // lanes for name, share in PARTS.items()},
-        "fetch": {"slots": -(-job.fetch.slots // lanes)},
-        "parse": {"threads": max(1, job.parse.threads // lanes)},
-        "names": {
-            "capacity": max(LEAST_NAMES, job.names.capacity // lanes),
-            "in_flight": max(1, job.names.in_flight // lanes),
-            "ahead_names": max(1, job.names.ahead_names // lanes),
-        },
-        "politeness": {
-            name: rate / lanes
-            for name in ("requests_per_second", "bytes_per_second")
-            if (rate := getattr(job.politeness, name)) is not None
-        },
-    }
+    limits = {(room, name): getattr(getattr(job, room), name) for room, name in LIMITS}
+    limits["parse", "threads"] = job.parse.threads or max(cores, lanes)
+    if job.names.cache_file is not None:
+        del limits["names", "capacity"]  # all lanes use the file's
+    if job.frontier.shard_by == "domain":
+        del limits["politeness", "domain_hosts"]  # all hosts of a domain are in one shard
+    parts: dict[str, dict[str, Any]] = {}
+    for (room, name), limit in limits.items():
+        if limit is None:
+            continue
+        if limit < lanes * (least := LIMITS[room, name]):
+            most = max(1, int(limit // least))
+            allowed = f"at most {most}: each needs {least:,} of {room}.{name}, which is {limit:,}; or a larger {name}"
+            raise SettingError("frontier.shards", lanes, allowed)
+        parts.setdefault(room, {})[name] = limit // lanes if isinstance(limit, int) else limit / lanes
     return _changed(divided(job, of), parts)
 
 

@@ -88,7 +88,7 @@ class Running:
         self._record = dataclasses.replace(
             begun, outputs=outputs, last_run=None, streams=plan.streams, requests=given
         )
-        self._patience = Patience(lambda: control.stopping or control.failing)
+        self._patience = Patience(lambda: control.stopping or control.is_over)
         self._end: End | None = None
         self._outputs = Outputs(plan, directory, record.id)
         try:

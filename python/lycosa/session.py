@@ -154,6 +154,7 @@ class Crawl:
                     running.check()
                     yield batch
             except BaseException as error:
+                self.control.is_over = True
                 for problem in self._finish(running, error):
                     logger.warning("%s", problem)
                 raise

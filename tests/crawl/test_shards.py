@@ -69,6 +69,27 @@ def test_more_shards_than_the_machine_bears_are_refused_with_what_it_has() -> No
             crawled(net, frontier={"shards": 4}, memory="128 MiB")
 
 
+def test_more_shards_than_slots_are_refused_with_what_to_do() -> None:
+    with (
+        SimulatedInternet(hosts=2, pages=2, speed=100) as net,
+        pytest.raises(SettingError, match=r"frontier\.shards: '3' .*at most 2: .* fetch\.slots, which is 2"),
+    ):
+        crawled(net, frontier={"shards": 3}, fetch={"slots": 2})
+
+
+def test_shards_use_the_file_of_names_that_a_crawl_in_one_has_made(tmp_path: Path) -> None:
+    names: Any = {"cache_file": tmp_path / "names", "capacity": 10_000}
+    pace: Any = {"host_interval": 0.05, "address_interval": 0.05, "response_multiple": 0}
+    questions = []
+    for shards in (1, 2):
+        with SimulatedInternet(hosts=20, pages=2, seed=4) as net:
+            crawl = lycosa.crawl(job=net.job_file(), names=names, politeness=pace, frontier={"shards": shards})
+            assert sum(outcome.status == 200 for outcome in crawl) >= 20
+            questions.append(crawl.report()["names"]["questions"])
+    assert questions[0] >= 20
+    assert questions[1] == 0
+
+
 def test_one_fetch_for_all_lanes_is_refused() -> None:
     fetch = ScriptedFetch(lambda url: (200, [], b""))
     with SimulatedInternet(hosts=2, pages=2, speed=100) as net, pytest.raises(SettingError, match="one fetch"):

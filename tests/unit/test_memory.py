@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lycosa.errors import SettingError
 from lycosa.job import Job, make_job
-from lycosa.memory import MIB, check_bodies, divided, machine, shares, told
+from lycosa.memory import MIB, check_bodies, divided, lane_job, machine, shares, told
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,66 @@ def test_hosts_beyond_those_that_fit_are_on_disk() -> None:
     assert usual.hosts == usual.warm == 128 * MIB // 640
     assert (many.hosts, many.warm) == (10_000_000, usual.warm)
     assert divided(Job(), many).frontier.warm_hosts == many.warm
+
+
+def lane(**settings: Any) -> Job:
+    """The job of each lane, of a crawl in as many as any machine bears unless it says how many."""
+    frontier = {"shards": 4, **settings.pop("frontier", {})}
+    job = make_job({"memory": "1 GiB", "frontier": frontier, **settings})
+    return lane_job(job, shares(job).of_lane(job.frontier.shards))
+
+
+def test_the_largest_bodies_of_all_lanes_fit_into_memory_at_once() -> None:
+    bodies = {"fetch": {"max_body_bytes": 32 * MIB}, "parse": {"max_decoded_bytes": 32 * MIB}}
+    check_bodies(make_job({"memory": "1 GiB", "frontier": {"shards": 4}, **bodies}))
+    with pytest.raises(SettingError, match=r"at most 33,554,432, an eighth of a shard's memory; or .* fewer shards"):
+        check_bodies(make_job({"memory": "1 GiB", "frontier": {"shards": 4}, "fetch": {"max_body_bytes": 33 * MIB}}))
+    small = lane(memory="256 MiB")
+    assert (small.fetch.max_body_bytes, small.parse.max_decoded_bytes) == (8 * MIB, 8 * MIB)
+
+
+def test_lanes_divide_the_cache_of_names_unless_it_is_in_a_file_that_all_use(tmp_path: Path) -> None:
+    assert lane().names.capacity == 50_000
+    assert lane(names={"cache_file": tmp_path / "names"}).names.capacity == 200_000
+
+
+def test_hosts_of_a_domain_that_are_in_several_shards_are_divided_among_them() -> None:
+    politeness = {"domain_hosts": 10}
+    assert lane(politeness=politeness).politeness.domain_hosts == 10
+    for by in ("host", "url"):
+        assert lane(politeness=politeness, frontier={"shard_by": by}).politeness.domain_hosts == 2
+
+
+def test_the_limits_of_all_lanes_add_up_to_those_of_the_crawl_or_less() -> None:
+    part = lane(
+        fetch={"slots": 18},
+        parse={"threads": 7},
+        names={"in_flight": 5, "ahead_names": 11},
+        politeness={"requests_per_second": 10, "bytes_per_second": 1_000},
+        frontier={"max_hosts": 10, "warm_hosts": 6},
+    )
+    assert (part.fetch.slots, part.parse.threads, part.names.in_flight, part.names.ahead_names) == (4, 1, 1, 2)
+    assert (part.politeness.requests_per_second, part.politeness.bytes_per_second) == (2.5, 250)
+    assert (part.frontier.max_hosts, part.frontier.warm_hosts) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "value", "most"),
+    [
+        ("fetch", "slots", 3, "at most 3: each needs 1 of fetch.slots, which is 3; or a larger slots"),
+        ("parse", "threads", 1, "at most 1: each needs 1 of parse.threads, which is 1"),
+        ("names", "in_flight", 2, "at most 2: each needs 1 of names.in_flight"),
+        ("names", "ahead_names", 2, "at most 2: each needs 1 of names.ahead_names"),
+        ("names", "capacity", 3_999, "at most 3: each needs 1,000 of names.capacity, which is 3,999"),
+        ("frontier", "max_hosts", 3, "at most 3: each needs 1 of frontier.max_hosts"),
+        ("frontier", "warm_hosts", 3, "at most 3: each needs 1 of frontier.warm_hosts"),
+        ("politeness", "requests_per_second", 0.5, "at most 1: each needs 1 of politeness.requests_per_second"),
+        ("politeness", "bytes_per_second", 3, "at most 3: each needs 1 of politeness.bytes_per_second"),
+    ],
+)
+def test_more_shards_than_a_limit_has_parts_are_refused(room: str, name: str, value: float, most: str) -> None:
+    with pytest.raises(SettingError, match=rf"frontier\.shards: '4' is not allowed; allowed: {most}"):
+        lane(**{room: {name: value}})
 
 
 def test_it_is_told_in_one_line() -> None:

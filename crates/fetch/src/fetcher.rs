@@ -104,6 +104,14 @@ impl Fetcher {
         taken
     }
 
+    /// Fails if the thread has ended, which only a panic outside of the slots can do: no response is completed any more.
+    pub fn check(&self) -> io::Result<()> {
+        match &self.thread {
+            Some(thread) if !thread.is_finished() => Ok(()),
+            _ => Err(io::Error::other("its thread has ended because of a defect")),
+        }
+    }
+
     /// Memory of responses, in bytes, from a body's first byte until they are taken.
     pub fn held(&self) -> usize {
         self.counter.held.bytes()

@@ -1,6 +1,6 @@
 //! Transports that wrap others: the recorder, and one of a user's own without a network.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
 
@@ -78,4 +78,30 @@ fn a_transport_of_ones_own_stands_in_front_of_another() {
     let route = Route::Proxy("http://proxy.example:3128".into());
     let refused = fetch(&fetcher, Request { route, ..server.request("/") });
     assert_eq!((kind(&refused), server.connections()), (FailureKind::ConnectRefused, 1));
+}
+
+/// Ends the fetch thread by a defect of its own.
+struct Defective(Http1);
+
+impl Transport for Defective {
+    async fn exchange(&self, _request: &Request, _progress: &Progress) -> Result<Received, Failure> {
+        std::future::pending().await
+    }
+
+    fn idle(&self) -> usize {
+        self.0.idle()
+    }
+
+    fn expire(&self, _now: Micros) {
+        panic!("a defect, which the test makes");
+    }
+}
+
+#[test]
+fn a_fetch_thread_that_has_ended_is_noticed() {
+    let fetcher = Fetcher::start_with(settings(), Defective).unwrap();
+    assert!(fetcher.check().is_ok(), "it waits for orders");
+    fetcher.submit(vec![request("http://a.com/", &["127.0.0.1"])]);
+    assert!(fetcher.completed(1, Duration::from_secs(2)).is_empty());
+    assert!(fetcher.check().unwrap_err().to_string().contains("has ended"));
 }

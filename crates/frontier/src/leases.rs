@@ -180,8 +180,9 @@ impl Leases {
         self.unanswered.insert(number, (queue, granted));
     }
 
-    /// The log has its outcome.
+    /// The log has its outcome, whichever frontier's it is.
     pub(crate) fn was_answered(&mut self, number: u64) {
+        self.was_granted(number);
         self.unanswered.remove(&number);
     }
 

@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 use hashbrown::HashMap;
-use lycosa_records::Request;
+use lycosa_records::{Entry, Purpose, Request};
+use lycosa_url::Micros;
 
-use super::tests::{Names, answer, crawl, frontier, url};
+use super::tests::{Names, SECOND, answer, crawl, frontier, url};
 use super::*;
 
 /// What a request is beyond a GET.
@@ -101,4 +102,59 @@ fn the_new_place_of_a_seed_belongs_to_the_crawl_of_all_that_share_it() {
     }
     let waiting: u64 = all.values().map(|frontier| frontier.counts().tally.count(State::Waiting)).sum();
     assert_eq!(waiting, 1, "its owner alone fetches it");
+}
+
+/// A robots.txt that `a` asks another host for, since its own was redirected there: this host, and the request. Its host is `b`'s.
+fn redirected_robots(names: &Names) -> (String, Request) {
+    let (mut asking, other) = (third("a", names), third("b", names));
+    let hosts: Vec<String> = (0..40).map(|host| format!("http://host{host}.com/")).collect();
+    let of = |frontier: &Frontier<Names>| hosts.iter().find(|host| frontier.outbox.owns(url(host).borrow()));
+    let (own, target) = (url(of(&asking).unwrap()), of(&other).unwrap().clone());
+    asking.add(std::slice::from_ref(&own), 0).unwrap();
+    let leased = asking.take(1, 0).unwrap().remove(0);
+    let chain = vec![lycosa_records::Step { url: own.robots(), status: 301 }];
+    (target.clone(), Request { url: url(&target).robots(), chain, purpose: Purpose::Robots, ..leased })
+}
+
+/// Restores one of three from a log: only records whose URL is its own are its own, but a robots.txt is that of its first URL.
+fn restored(node: &str, names: &Names, log: &[Entry<'_>], now: Micros) -> Frontier<Names> {
+    let mut frontier = third(node, names);
+    for (entry, end) in log.iter().zip(1..) {
+        let first = match entry {
+            Entry::Outcome(outcome) => outcome.request().chain.first().map(|step| &step.url),
+            _ => None,
+        };
+        match frontier.outbox.owns(first.unwrap_or(entry.url()).borrow()) {
+            true => frontier.restore().entry(entry, end).unwrap(),
+            false => frontier.restore().others(entry, end),
+        }
+    }
+    frontier.restore().finish(now);
+    frontier
+}
+
+#[test]
+fn a_lease_that_another_frontier_has_an_outcome_of_delays_no_host() {
+    let names = Names::default();
+    let (target, request) = redirected_robots(&names);
+    let page = answer(request.clone(), SECOND, 404, &[], "", &[]);
+    let log = [Entry::leased(&request, 0, 0, 0), Entry::of(&page)];
+    let first_grant = |log: &[Entry<'_>]| {
+        let mut other = restored("b", &names, log, 10 * SECOND);
+        other.add(&[url(&target)], 10 * SECOND).unwrap();
+        (10..100).find(|second| !other.take(1, second * SECOND).unwrap().is_empty())
+    };
+    assert_eq!(first_grant(&log[..1]), Some(70), "its answer may have asked for a pause");
+    assert_eq!(first_grant(&log), Some(11));
+}
+
+#[test]
+fn a_lease_that_another_frontier_restores_keeps_its_number() {
+    let names = Names::default();
+    let (_, request) = redirected_robots(&names);
+    let log = [Entry::leased(&request, 0, 0, 0)];
+    for node in ["a", "b", "c"] {
+        let next = restored(node, &names, &log, 10 * SECOND).leases.next();
+        assert!(next > request.lease, "{node} would grant {next}");
+    }
 }

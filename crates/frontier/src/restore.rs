@@ -82,17 +82,18 @@ impl<R: Resolve> Restore<'_, R> {
         }
     }
 
-    /// A record of another shard, which ends at a position: only its time counts.
+    /// A record of another shard, which ends at a position: its time counts, and what it says of a lease. The lease of a redirected
+    /// robots.txt belongs to the shard of the host that is asked, which is to be left alone if it is lost, and its outcome to the
+    /// shard that granted it.
     pub fn others(&mut self, entry: &Entry<'_>, end: u64) {
         self.at(end);
         match entry {
             Entry::Accepted(_) => {}
-            Entry::Leased(leased) => {
-                self.begin(leased.process);
-                self.last(leased.granted);
-                self.frontier.delay_unanswered(leased.process, leased.process);
+            Entry::Leased(leased) => self.granted(leased.lease, leased.process, leased.granted),
+            Entry::Outcome(outcome) => {
+                self.last(outcome.response.finished);
+                self.frontier.leases.was_answered(outcome.request().lease);
             }
-            Entry::Outcome(outcome) => self.last(outcome.response.finished),
         }
     }
 
@@ -110,13 +111,17 @@ impl<R: Resolve> Restore<'_, R> {
 
     /// A request that was about to be sent, by a process that began at `process`.
     pub fn lease(&mut self, url: &CrawlUrl, number: u64, process: Micros, granted: Micros) {
+        self.granted(number, process, granted);
+        let queue = self.frontier.queue_of(url.host(), 0);
+        self.frontier.leases.await_outcome(number, queue, granted);
+    }
+
+    /// A lease of this number was granted, by this frontier or another one, in a process that began at `process`.
+    fn granted(&mut self, number: u64, process: Micros, granted: Micros) {
         self.begin(process);
         self.last(granted);
         self.frontier.leases.was_granted(number);
-        let frontier = &mut *self.frontier;
-        frontier.delay_unanswered(process, process);
-        let queue = frontier.queue_of(url.host(), 0);
-        frontier.leases.await_outcome(number, queue, granted);
+        self.frontier.delay_unanswered(process, process);
     }
 
     /// A process began then: before that none ran.
@@ -159,7 +164,6 @@ impl<R: Resolve> Restore<'_, R> {
             };
         }
         self.frontier.leases.was_answered(request.lease);
-        self.frontier.leases.was_granted(request.lease);
         if request.purpose == Purpose::Robots {
             self.frontier.queue_of(request.url.host(), 0);
         }

@@ -9,6 +9,7 @@ use pyo3::PyErr;
 use pyo3::exceptions::{PyOSError, PyValueError};
 
 pyo3::import_exception!(lycosa.errors, BadName);
+pyo3::import_exception!(lycosa.errors, LycosaError);
 pyo3::import_exception!(lycosa.errors, SettingError);
 pyo3::import_exception!(lycosa.errors, JobDamaged);
 pyo3::import_exception!(lycosa.errors, JobInUse);
@@ -80,6 +81,13 @@ pub(crate) fn storage(error: impl ToString) -> PyErr {
 /// The system refuses what a stage needs.
 pub(crate) fn system(what: &str, error: &std::io::Error) -> PyErr {
     PyOSError::new_err(format!("{what}: {error}"))
+}
+
+/// A stage has ended before the crawl has.
+pub(crate) fn ended(what: &str, error: &std::io::Error) -> PyErr {
+    LycosaError::new_err(format!(
+        "{what}: {error}; what was confirmed is in the log, and the crawl goes on from there when it is started again"
+    ))
 }
 
 /// The system's error as Python has it: by its number.

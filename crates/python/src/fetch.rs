@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 
 use crate::clock::Clock;
-use crate::errors::system;
+use crate::errors::{ended, system};
 use crate::job::{Job, seconds};
 use crate::requests::Requests;
 use crate::response::Responses;
@@ -47,9 +47,15 @@ impl Fetcher {
         py.detach(|| self.0.submit(requests.batch.take()));
     }
 
-    /// What is complete, at most `max`; waits at most `within` seconds for the first.
-    fn completed(&self, py: Python<'_>, max: usize, within: f64) -> Responses {
-        py.detach(|| Responses::new(self.0.completed(max, seconds(within)), Some(self.0.returns())))
+    /// What is complete, at most `max`; waits at most `within` seconds for the first. `LycosaError` if the thread has ended.
+    fn completed(&self, py: Python<'_>, max: usize, within: f64) -> PyResult<Responses> {
+        py.detach(|| {
+            let responses = self.0.completed(max, seconds(within));
+            if responses.is_empty() {
+                self.0.check().map_err(|error| ended("fetch", &error))?;
+            }
+            Ok(Responses::new(responses, Some(self.0.returns())))
+        })
     }
 
     /// Ends everything in flight at once.

@@ -89,7 +89,8 @@ fn restore(shards: &[&Frontier], entries: &Entries) -> io::Result<()> {
     Ok(())
 }
 
-/// The URL that decides which shard a record belongs to: of a robots.txt that was redirected, the first.
+/// The URL that decides which shard a record belongs to: of the outcome of a robots.txt that was redirected, the first. Its lease belongs
+/// to the host that is asked; `Restore::others` tells all shards of both.
 fn owned_by<'a>(entry: &'a Entry<'_>) -> &'a CrawlUrl {
     match entry {
         Entry::Accepted(accepted) => &accepted.request.url,
