@@ -37,7 +37,7 @@ impl Dialer {
         })
     }
 
-    /// Opens a TCP connection to the first address that accepts it.
+    /// Opens a TCP connection to the first address that accepts it; fails with the most telling failure of all addresses.
     async fn connect(
         &self,
         addresses: &[IpAddr],
@@ -45,7 +45,7 @@ impl Dialer {
         progress: &Progress,
     ) -> Result<(TcpStream, IpAddr), Failure> {
         let began = self.clock.now();
-        let mut last = Failure::new(FailureKind::ConnectFailed, "no address");
+        let mut failures = Vec::new();
         for (place, &address) in addresses.iter().enumerate() {
             let now = self.clock.now();
             let wait =
@@ -56,13 +56,13 @@ impl Dialer {
                     progress.times(|times| times.connect_us = since(now, self.clock.now()));
                     return Ok((stream, address));
                 }
-                Ok(Err(error)) => last = connect_failure(&error, address),
+                Ok(Err(error)) => failures.push(connect_failure(&error, address)),
                 Err(_) => {
-                    last = Failure::new(FailureKind::ConnectTimeout, format!("{address}: timed out"));
+                    failures.push(Failure::new(FailureKind::ConnectTimeout, format!("{address}: timed out")));
                 }
             }
         }
-        Err(last)
+        Err(most_telling(failures))
     }
 
     /// TLS over an open connection.
@@ -128,6 +128,20 @@ fn share(budget: Duration, elapsed: Micros, left: usize, all: usize) -> Duration
     part(budget.saturating_sub(Duration::from_micros(elapsed)), left).max(part(budget, all))
 }
 
+/// The failure that says most about the site, the first of equal ones. A refusal is an answer, silence is none; what this machine
+/// lacked, or a network that it cannot reach (IPv6 where it has none), says nothing. A failure of TLS is no matter of several
+/// addresses: no other is tried after it.
+fn most_telling(failures: Vec<Failure>) -> Failure {
+    let rank = |failure: &Failure| match failure.kind {
+        FailureKind::ConnectRefused => 0,
+        FailureKind::ConnectTimeout => 1,
+        FailureKind::LocalFailure => 2,
+        _ => 3,
+    };
+    let told = failures.into_iter().min_by_key(rank);
+    told.unwrap_or_else(|| Failure::new(FailureKind::ConnectFailed, "no address"))
+}
+
 /// Converts an error of connect.
 fn connect_failure(error: &io::Error, address: IpAddr) -> Failure {
     let kind = match error.kind() {
@@ -149,6 +163,24 @@ fn is_shortage(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_failures_the_most_telling_one_is_told_whatever_their_order() {
+        use FailureKind as K;
+        let told = |kinds: &[FailureKind]| {
+            let place = |(place, kind): (usize, &FailureKind)| Failure::new(*kind, place.to_string());
+            most_telling(kinds.iter().enumerate().map(place).collect())
+        };
+        let ranked = [K::ConnectRefused, K::ConnectTimeout, K::LocalFailure, K::ConnectFailed];
+        for (place, &more) in ranked.iter().enumerate() {
+            for &less in &ranked[place..] {
+                assert_eq!((told(&[more, less]).kind, told(&[less, more]).kind), (more, more));
+            }
+        }
+        let first = told(&[K::ConnectFailed, K::ConnectRefused, K::ConnectRefused, K::ConnectTimeout]);
+        assert_eq!((first.kind, &*first.detail), (K::ConnectRefused, "1"));
+        assert_eq!(told(&[]).kind, K::ConnectFailed);
+    }
 
     #[test]
     fn addresses_share_the_time() {

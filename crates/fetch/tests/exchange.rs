@@ -199,6 +199,22 @@ fn the_next_address_is_tried() {
 }
 
 #[test]
+fn a_refusal_says_more_than_an_address_that_cannot_be_reached() {
+    // No connection to a multicast address is possible (ENETUNREACH); nothing listens at the other one.
+    let policy = AddressPolicy::new(vec!["127.0.0.0/8".parse().unwrap(), "224.0.0.0/4".parse().unwrap()]);
+    let settings = || Settings { policy: policy.clone(), ..settings() };
+    let server = Server::start(Vec::new());
+    let url = format!("http://example.com:{}/", server.address.port());
+    let unreachable = fetch_with(settings(), request(&url, &["224.0.0.1"]));
+    assert_eq!(kind(&unreachable), FailureKind::ConnectFailed);
+    for addresses in [["127.7.7.7", "224.0.0.1"], ["224.0.0.1", "127.7.7.7"]] {
+        let failure = fetch_with(settings(), request(&url, &addresses)).result.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::ConnectRefused);
+        assert!(failure.detail.contains("127.7.7.7"), "{failure:?}");
+    }
+}
+
+#[test]
 fn loopback_is_refused_by_default() {
     let server = Server::once(ok("x"));
     let settings = Settings { policy: AddressPolicy::default(), ..settings() };
