@@ -13,7 +13,7 @@ const FIRST_BODY_BYTES: usize = 1 << 20;
 /// Receives a body into memory of its own; fails as soon as the body is known to be larger than `limit`. While all bodies
 /// together have reached the memory budget, reading is paused.
 pub(crate) async fn collect(
-    mut body: impl BodyReader,
+    body: &mut impl BodyReader,
     limit: usize,
     budget: &Budget,
     progress: &Progress,

@@ -128,9 +128,9 @@ impl<T: Transport + 'static> Engine<T> {
 
     /// Runs one exchange up to the end of the body.
     async fn exchange(&self, request: &Request, progress: &Progress) -> Result<Received, Failure> {
-        let Answer { mut received, body } = self.transport.exchange(request, progress).await?;
+        let Answer { mut received, mut body } = self.transport.exchange(request, progress).await?;
         let arrived = self.clock.now();
-        received.body = collect(body, self.max_body_bytes, &self.budget, progress).await?.into();
+        received.body = collect(&mut body, self.max_body_bytes, &self.budget, progress).await?.into();
         progress.times(|times| times.body_us = since(arrived, self.clock.now()));
         Ok(received)
     }

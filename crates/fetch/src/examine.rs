@@ -83,8 +83,9 @@ impl Examiner {
         let progress = Progress::new(self.clock, Limits { connect: 0, read: 0, total: 0 }); // never checked
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let dialed = Dialed { stream, address, protocol: None, certificate: None };
-        let Answer { mut received, body } = self.http1.exchange_on(dialed, &self.request, &progress).await?;
-        received.body = collect(body, self.max_body_bytes, &self.budget, &progress).await?.into();
+        let Answer { mut received, mut body } =
+            self.http1.exchange_on(dialed, &self.request, &progress).await?;
+        received.body = collect(&mut body, self.max_body_bytes, &self.budget, &progress).await?.into();
         Ok(received)
     }
 }

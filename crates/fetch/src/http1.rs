@@ -35,22 +35,26 @@ impl<D: Dial> Transport for Http1<D> {
     ) -> Result<Answer<impl BodyReader>, Failure> {
         let kept = self.pool.borrow_mut().take(request.url.origin(), &request.route, self.clock.now());
         let is_kept = kept.is_some();
-        let connection = match kept {
+        let mut connection = match kept {
             Some(connection) => connection,
             None => {
                 progress.connecting();
                 self.start(self.dialer.dial(request, progress).await?).await?
             }
         };
-        let wire = connection.wire.clone();
-        self.talk(connection, request, progress).await.map_err(|failure| match failure.kind {
+        match self.talk(&mut connection, request, progress).await {
+            Ok(head) => Ok(self.answer(connection, request, head)),
             // The server may have closed the idle connection, or read the request and closed then. So the failure does not
             // count against the site, and the request is not repeated at once, without an interval.
-            FailureKind::ConnectionClosed if is_kept && !wire.has_received() => {
-                Failure::new(FailureKind::Cancelled, "the reused connection was closed")
+            Err(failure)
+                if failure.kind == FailureKind::ConnectionClosed
+                    && is_kept
+                    && !connection.wire.has_received() =>
+            {
+                Err(Failure::new(FailureKind::Cancelled, "the reused connection was closed"))
             }
-            _ => failure,
-        })
+            Err(failure) => Err(failure),
+        }
     }
 
     fn idle(&self) -> usize {
@@ -81,7 +85,9 @@ impl<D: Dial> Http1<D> {
         request: &Request,
         progress: &Progress,
     ) -> Result<Answer<impl BodyReader>, Failure> {
-        self.talk(self.start(dialed).await?, request, progress).await
+        let mut connection = self.start(dialed).await?;
+        let head = self.talk(&mut connection, request, progress).await?;
+        Ok(self.answer(connection, request, head))
     }
 
     /// Starts HTTP/1 on a new stream.
@@ -89,13 +95,13 @@ impl<D: Dial> Http1<D> {
         Connection::start(dialed, &self.options).await.map_err(|error| message::failure(&error))
     }
 
-    /// Sends the request and receives the head.
-    async fn talk<'t, 'r>(
-        &'t self,
-        mut connection: Connection<D::Stream>,
-        request: &'r Request,
+    /// Sends the request; receives the head, and the body as far as hyper has it.
+    async fn talk(
+        &self,
+        connection: &mut Connection<D::Stream>,
+        request: &Request,
         progress: &Progress,
-    ) -> Result<Answer<Reader<'t, 'r, D>>, Failure> {
+    ) -> Result<(Received, Incoming), Failure> {
         progress.connected(connection.address);
         progress.talking(&connection.wire);
         let began = self.clock.now();
@@ -112,7 +118,17 @@ impl<D: Dial> Http1<D> {
         let certificate = connection.certificate.clone();
         let received =
             Received { status, source, head, body: Body::default(), sent, certificate, final_url: None };
-        Ok(Answer { received, body: Reader { http1: self, request, open: Some((connection, body)) } })
+        Ok((received, body))
+    }
+
+    /// The response with this head; its body's reader has the connection.
+    fn answer<'t, 'r>(
+        &'t self,
+        connection: Connection<D::Stream>,
+        request: &'r Request,
+        (received, body): (Received, Incoming),
+    ) -> Answer<Reader<'t, 'r, D>> {
+        Answer { received, body: Reader { http1: self, request, open: Some((connection, body)) } }
     }
 }
 
