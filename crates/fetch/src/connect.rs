@@ -4,42 +4,86 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use hyper::client::conn::http1;
 use lycosa_records::{Request, Route};
 use lycosa_url::{AddressPolicy, Clock, Failure, FailureKind, Micros};
 use nix::errno::Errno;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
-use crate::connection::{Connection, Socket};
+use crate::dial::{Dial, Dialed, Socket};
+use crate::progress::{Progress, since};
 use crate::settings::Settings;
-use crate::transport::{Trace, since};
-use crate::{message, tls};
+use crate::{certificate, tls};
 
-/// Opens connections; the same for all hosts.
-pub(crate) struct Dialer {
+/// Opens connections by direct routes; the same for all hosts.
+pub struct Dialer {
     policy: AddressPolicy,
     budget: Duration,
     clock: Clock,
     tls: TlsConnector,
-    options: http1::Builder,
 }
 
 impl Dialer {
-    /// A dialer with these settings; fails if the file of roots cannot be used.
-    pub(crate) fn new(settings: &Settings) -> io::Result<Self> {
+    /// A dialer with these settings, which offers these protocols by ALPN, the preferred one first; fails if the file of roots
+    /// cannot be used.
+    pub fn new(settings: &Settings, protocols: &[&[u8]]) -> io::Result<Self> {
         Ok(Dialer {
             policy: settings.policy.clone(),
             budget: settings.connect_timeout,
             clock: settings.clock,
-            tls: tls::connector(settings.ca_file.as_deref())?,
-            options: message::options(settings),
+            tls: tls::connector(settings.ca_file.as_deref(), protocols)?,
         })
     }
 
-    /// Connects for a request, and stores address and times in the trace.
-    pub(crate) async fn dial(&self, request: &Request, trace: &Trace) -> Result<Connection, Failure> {
+    /// Opens a TCP connection to the first address that accepts it; fails with the most telling failure of all addresses.
+    async fn connect(
+        &self,
+        addresses: &[IpAddr],
+        port: u16,
+        progress: &Progress,
+    ) -> Result<(TcpStream, IpAddr), Failure> {
+        let began = self.clock.now();
+        let mut failures = Vec::new();
+        for (place, &address) in addresses.iter().enumerate() {
+            let now = self.clock.now();
+            let wait =
+                share(self.budget, now.saturating_sub(began), addresses.len() - place, addresses.len());
+            match timeout(wait, TcpStream::connect(SocketAddr::new(address, port))).await {
+                Ok(Ok(stream)) => {
+                    progress.connected(address);
+                    progress.times(|times| times.connect_us = since(now, self.clock.now()));
+                    return Ok((stream, address));
+                }
+                Ok(Err(error)) => failures.push(connect_failure(&error, address)),
+                Err(_) => {
+                    failures.push(Failure::new(FailureKind::ConnectTimeout, format!("{address}: timed out")));
+                }
+            }
+        }
+        Err(most_telling(failures))
+    }
+
+    /// TLS over an open connection.
+    async fn encrypt(
+        &self,
+        stream: TcpStream,
+        request: &Request,
+        progress: &Progress,
+    ) -> Result<TlsStream<TcpStream>, Failure> {
+        let began = self.clock.now();
+        let name = tls::server_name(&request.url)?;
+        let stream = self.tls.connect(name, stream).await.map_err(|error| tls::handshake_failure(&error))?;
+        progress.times(|times| times.tls_us = since(began, self.clock.now()));
+        Ok(stream)
+    }
+}
+
+impl Dial for Dialer {
+    type Stream = Socket;
+
+    async fn dial(&self, request: &Request, progress: &Progress) -> Result<Dialed<Socket>, Failure> {
         if !matches!(request.route, Route::Direct(_)) {
             let detail = format!("{:?}: this fetch does not support the route", request.route);
             return Err(Failure::new(FailureKind::Protocol, detail));
@@ -50,49 +94,17 @@ impl Dialer {
             return Err(Failure::new(FailureKind::PortBlocked, detail));
         }
         let addresses = permitted(&self.policy, request)?;
-        let (stream, address) = self.connect(&addresses, port, trace).await?;
+        let (stream, address) = self.connect(&addresses, port, progress).await?;
         // Nagle's algorithm would delay the request until the handshake's last message is acknowledged.
         stream.set_nodelay(true).map_err(|error| connect_failure(&error, address))?;
-        let socket = match request.url.is_https() {
-            false => Socket::Plain(stream),
-            true => self.encrypt(stream, request, trace).await?,
-        };
-        Connection::start(socket, address, &self.options).await.map_err(|error| message::failure(&error))
-    }
-
-    /// Opens a TCP connection to the first address that accepts it.
-    async fn connect(
-        &self,
-        addresses: &[IpAddr],
-        port: u16,
-        trace: &Trace,
-    ) -> Result<(TcpStream, IpAddr), Failure> {
-        let began = self.clock.now();
-        let mut last = Failure::new(FailureKind::ConnectFailed, "no address");
-        for (place, &address) in addresses.iter().enumerate() {
-            let now = self.clock.now();
-            let wait =
-                share(self.budget, now.saturating_sub(began), addresses.len() - place, addresses.len());
-            match timeout(wait, TcpStream::connect(SocketAddr::new(address, port))).await {
-                Ok(Ok(stream)) => {
-                    trace.address.set(Some(address));
-                    trace.times(|times| times.connect_us = since(now, self.clock.now()));
-                    return Ok((stream, address));
-                }
-                Ok(Err(error)) => last = connect_failure(&error, address),
-                Err(_) => last = Failure::new(FailureKind::ConnectTimeout, format!("{address}: timed out")),
-            }
+        if !request.url.is_https() {
+            return Ok(Dialed { stream: Socket::Plain(stream), address, protocol: None, certificate: None });
         }
-        Err(last)
-    }
-
-    /// TLS over an open connection.
-    async fn encrypt(&self, stream: TcpStream, request: &Request, trace: &Trace) -> Result<Socket, Failure> {
-        let began = self.clock.now();
-        let name = tls::server_name(&request.url)?;
-        let stream = self.tls.connect(name, stream).await.map_err(|error| tls::handshake_failure(&error))?;
-        trace.times(|times| times.tls_us = since(began, self.clock.now()));
-        Ok(Socket::Tls(Box::new(stream)))
+        let stream = self.encrypt(stream, request, progress).await?;
+        let session = stream.get_ref().1;
+        let protocol = session.alpn_protocol().map(Box::from);
+        let certificate = certificate::summary(session);
+        Ok(Dialed { stream: Socket::Tls(Box::new(stream)), address, protocol, certificate })
     }
 }
 
@@ -116,6 +128,20 @@ fn share(budget: Duration, elapsed: Micros, left: usize, all: usize) -> Duration
     part(budget.saturating_sub(Duration::from_micros(elapsed)), left).max(part(budget, all))
 }
 
+/// The failure that says most about the site, the first of equal ones. A refusal is an answer, silence is none; what this machine
+/// lacked, or a network that it cannot reach (IPv6 where it has none), says nothing. A failure of TLS is no matter of several
+/// addresses: no other is tried after it.
+fn most_telling(failures: Vec<Failure>) -> Failure {
+    let rank = |failure: &Failure| match failure.kind {
+        FailureKind::ConnectRefused => 0,
+        FailureKind::ConnectTimeout => 1,
+        FailureKind::LocalFailure => 2,
+        _ => 3,
+    };
+    let told = failures.into_iter().min_by_key(rank);
+    told.unwrap_or_else(|| Failure::new(FailureKind::ConnectFailed, "no address"))
+}
+
 /// Converts an error of connect.
 fn connect_failure(error: &io::Error, address: IpAddr) -> Failure {
     let kind = match error.kind() {
@@ -137,6 +163,24 @@ fn is_shortage(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_failures_the_most_telling_one_is_told_whatever_their_order() {
+        use FailureKind as K;
+        let told = |kinds: &[FailureKind]| {
+            let place = |(place, kind): (usize, &FailureKind)| Failure::new(*kind, place.to_string());
+            most_telling(kinds.iter().enumerate().map(place).collect())
+        };
+        let ranked = [K::ConnectRefused, K::ConnectTimeout, K::LocalFailure, K::ConnectFailed];
+        for (place, &more) in ranked.iter().enumerate() {
+            for &less in &ranked[place..] {
+                assert_eq!((told(&[more, less]).kind, told(&[less, more]).kind), (more, more));
+            }
+        }
+        let first = told(&[K::ConnectFailed, K::ConnectRefused, K::ConnectRefused, K::ConnectTimeout]);
+        assert_eq!((first.kind, &*first.detail), (K::ConnectRefused, "1"));
+        assert_eq!(told(&[]).kind, K::ConnectFailed);
+    }
 
     #[test]
     fn addresses_share_the_time() {

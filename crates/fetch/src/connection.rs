@@ -18,18 +18,16 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use lycosa_records::Certificate;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio_rustls::client::TlsStream;
 
-use crate::certificate;
+use crate::dial::Dialed;
 use crate::tape::Tape;
 use crate::watch::Wire;
 
 /// The I/O half of hyper's connection.
-type Driver = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
+type Driver<S> = http1::Connection<TokioIo<Stream<S>>, Full<Bytes>>;
 
 /// An open connection; at most one exchange uses it at a time.
-pub(crate) struct Connection {
+pub(crate) struct Connection<S: AsyncRead + AsyncWrite + Unpin + 'static> {
     /// The server's address.
     pub(crate) address: IpAddr,
     /// Its traffic.
@@ -40,22 +38,15 @@ pub(crate) struct Connection {
     pub(crate) certificate: Option<Arc<Certificate>>,
     sender: http1::SendRequest<Full<Bytes>>,
     /// `None` after hyper has finished with the connection.
-    driver: Option<Driver>,
+    driver: Option<Driver<S>>,
 }
 
-impl Connection {
+impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
     /// Starts HTTP/1 on a stream.
-    pub(crate) async fn start(
-        socket: Socket,
-        address: IpAddr,
-        options: &http1::Builder,
-    ) -> hyper::Result<Self> {
+    pub(crate) async fn start(dialed: Dialed<S>, options: &http1::Builder) -> hyper::Result<Self> {
+        let Dialed { stream, address, certificate, .. } = dialed;
         let (wire, tape) = (Rc::new(Wire::default()), Rc::new(Tape::default()));
-        let certificate = match &socket {
-            Socket::Plain(_) => None,
-            Socket::Tls(stream) => certificate::summary(stream.get_ref().1),
-        };
-        let stream = Stream { socket, wire: wire.clone(), tape: tape.clone() };
+        let stream = Stream { inner: stream, wire: wire.clone(), tape: tape.clone() };
         let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
         Ok(Connection { address, wire, tape, certificate, sender, driver: Some(driver) })
     }
@@ -97,83 +88,57 @@ impl Connection {
 }
 
 /// Lets hyper read and write. Its errors reach the exchange through response and body.
-fn drive(driver: &mut Option<Driver>, context: &mut Context<'_>) {
+fn drive<S: AsyncRead + AsyncWrite + Unpin + 'static>(
+    driver: &mut Option<Driver<S>>,
+    context: &mut Context<'_>,
+) {
     if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(context).is_ready()) {
         *driver = None; // also fails a request that hyper never began
     }
 }
 
-/// Plain or encrypted.
-pub(crate) enum Socket {
-    /// `http`.
-    Plain(TcpStream),
-    /// `https`.
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-/// A socket that records traffic and heads.
-struct Stream {
-    socket: Socket,
+/// A stream that records traffic and heads.
+struct Stream<S> {
+    inner: S,
     wire: Rc<Wire>,
     tape: Rc<Tape>,
 }
 
-impl AsyncRead for Stream {
+impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let polled = match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Socket::Tls(stream) => match Pin::new(stream).poll_read(context, buffer) {
-                // Closed without close_notify, as many servers do: treated as the end. If HTTP has the
-                // length, truncation is detected anyway; otherwise browsers accept the body, too.
-                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    Poll::Ready(Ok(()))
-                }
-                polled => polled,
-            },
-        };
-        let count = buffer.filled().len() - before;
-        if count > 0 {
-            self.wire.moved.set(true);
-            self.wire.received.update(|total| total + count as u64);
+        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.wire.received();
             self.tape.received(&buffer.filled()[before..]);
         }
         polled
     }
 }
 
-impl AsyncWrite for Stream {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let polled = match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Socket::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
-        };
-        if let Poll::Ready(written) = &polled {
-            self.wire.moved.set(true);
-            self.tape.sent(&bytes[..*written.as_ref().unwrap_or(&0)]);
+        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
+        if let Poll::Ready(Ok(written)) = polled {
+            self.wire.sent();
+            self.tape.sent(&bytes[..written]);
         }
         polled
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Socket::Tls(stream) => Pin::new(stream).poll_flush(context),
-        }
+        Pin::new(&mut self.inner).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.socket {
-            Socket::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Socket::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-        }
+        Pin::new(&mut self.inner).poll_shutdown(context)
     }
 }

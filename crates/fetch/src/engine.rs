@@ -5,12 +5,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::io;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use http::Method;
 use lycosa_records::{Received, Request, Response, Times};
 use lycosa_url::{Clock, Failure, FailureKind, Micros};
 use tokio::sync::Notify;
@@ -19,10 +20,11 @@ use tokio::task::spawn_local;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::budget::Budget;
+use crate::collect::collect;
 use crate::fetcher::{Counter, Order};
-use crate::http1::Http1;
-use crate::settings::{Settings, micros};
-use crate::transport::{Progress, Trace, Transport};
+use crate::progress::{Progress, since};
+use crate::settings::Settings;
+use crate::transport::{Answer, Transport};
 use crate::watch::{Limits, Watch};
 
 /// State of the fetch thread.
@@ -30,7 +32,9 @@ pub(crate) struct Engine<T> {
     clock: Clock,
     transport: T,
     /// The memory budget of bodies.
-    budget: Rc<Budget>,
+    budget: Budget,
+    /// Maximum size of a body, in bytes.
+    max_body_bytes: usize,
     limits: Limits,
     slots: usize,
     working: Cell<usize>,
@@ -42,22 +46,14 @@ pub(crate) struct Engine<T> {
 }
 
 impl<T: Transport + 'static> Engine<T> {
-    /// An engine with these settings and the transport that `wrap` makes of HTTP/1.1; `counter` receives completed responses.
-    pub(crate) fn new(
-        settings: &Settings,
-        counter: Arc<Counter>,
-        wrap: impl FnOnce(Http1) -> T,
-    ) -> io::Result<Self> {
-        let budget = Rc::new(Budget::new(settings.memory, counter.held.clone()));
-        Ok(Engine {
+    /// An engine with these settings; `counter` receives completed responses.
+    pub(crate) fn new(settings: &Settings, counter: Arc<Counter>, transport: T) -> Self {
+        Engine {
             clock: settings.clock,
-            transport: wrap(Http1::new(settings, budget.clone())?),
-            budget,
-            limits: Limits {
-                connect: micros(settings.connect_timeout),
-                read: micros(settings.read_timeout),
-                total: micros(settings.total_timeout),
-            },
+            transport,
+            budget: Budget::new(settings.memory, counter.held.clone()),
+            max_body_bytes: settings.max_body_bytes,
+            limits: Limits::new(settings),
             slots: settings.slots.max(1),
             working: Cell::new(0),
             queue: RefCell::default(),
@@ -65,7 +61,7 @@ impl<T: Transport + 'static> Engine<T> {
             outbox: RefCell::default(),
             outgoing: Notify::new(),
             counter,
-        })
+        }
     }
 
     /// The thread's loop; ends when the fetcher is dropped.
@@ -109,7 +105,7 @@ impl<T: Transport + 'static> Engine<T> {
         let queued: Vec<Request> = self.queue.borrow_mut().drain(..).collect();
         let now = self.clock.now();
         for request in queued {
-            self.complete(request, &Trace::default(), now, Err(cancelled()));
+            self.complete(request, Default::default(), now, Err(cancelled()));
         }
         for watch in &*self.watches.borrow() {
             watch.ring(FailureKind::Cancelled);
@@ -130,10 +126,24 @@ impl<T: Transport + 'static> Engine<T> {
         self.transport.expire(now);
     }
 
+    /// Runs one exchange up to the end of the body.
+    async fn exchange(&self, request: &Request, progress: &Progress) -> Result<Received, Failure> {
+        let Answer { mut received, mut body } = self.transport.exchange(request, progress).await?;
+        let arrived = self.clock.now();
+        received.body = collect(&mut body, self.max_body_bytes, &self.budget, progress).await?.into();
+        progress.times(|times| times.body_us = since(arrived, self.clock.now()));
+        Ok(received)
+    }
+
     /// Completes a request: puts its response into the outbox.
-    fn complete(&self, request: Request, trace: &Trace, started: Micros, result: Result<Received, Failure>) {
-        let address = trace.address.get();
-        let times = Times { wall_offset_us: self.clock.wall_offset(), ..trace.so_far() };
+    fn complete(
+        &self,
+        request: Request,
+        (address, times): (Option<IpAddr>, Times),
+        started: Micros,
+        result: Result<Received, Failure>,
+    ) {
+        let times = Times { wall_offset_us: self.clock.wall_offset(), ..times };
         let finished = self.clock.now();
         let response = Response { request, address, started, finished, times, result };
         self.counter.held.completed.fetch_add(response.memory(), SeqCst);
@@ -154,11 +164,10 @@ struct Slot<T: Transport + 'static> {
 impl<T: Transport + 'static> Slot<T> {
     /// Occupies a free slot.
     fn open(engine: &Rc<Engine<T>>) -> Self {
-        let watch = Rc::new(Watch::new(engine.limits));
-        watch.begin(engine.clock.now(), Micros::MAX);
-        engine.watches.borrow_mut().push(watch.clone());
+        let progress = Progress::new(engine.clock, engine.limits);
+        progress.begin(engine.clock.now(), Micros::MAX);
+        engine.watches.borrow_mut().push(progress.watch.clone());
         engine.working.update(|working| working + 1);
-        let progress = Progress { watch, trace: Trace::default() };
         Slot { engine: engine.clone(), progress, started: 0, request: None }
     }
 
@@ -168,7 +177,7 @@ impl<T: Transport + 'static> Slot<T> {
             let result = match &self.request {
                 Some(request) if self.is_late(request) => Err(cancelled()),
                 Some(request) => {
-                    let exchange = self.engine.transport.exchange(request, &self.progress);
+                    let exchange = self.engine.exchange(request, &self.progress);
                     self.progress.watch.guard(exchange).await.unwrap_or_else(|kind| Err(rung(kind)))
                 }
                 None => return,
@@ -185,24 +194,27 @@ impl<T: Transport + 'static> Slot<T> {
     /// Takes the next request; returns whether there is one.
     fn begin(&mut self) -> bool {
         self.request = self.engine.queue.borrow_mut().pop_front();
-        self.progress.trace = Trace::default();
         self.started = self.engine.clock.now();
         let deadline = self.request.as_ref().map_or(Micros::MAX, |request| request.deadline);
-        self.progress.watch.begin(self.started, deadline);
+        self.progress.begin(self.started, deadline);
         self.request.is_some()
     }
 
     /// Completes the current request.
     fn end(&mut self, result: Result<Received, Failure>) {
         if let Some(request) = self.request.take() {
-            self.engine.complete(request, &self.progress.trace, self.started, result);
+            let has_sent = self.progress.watch.has_sent();
+            let result = result.map_err(|failure| judged(&request, has_sent, failure));
+            self.engine.complete(request, self.progress.facts(), self.started, result);
         }
     }
 }
 
 impl<T: Transport + 'static> Drop for Slot<T> {
     fn drop(&mut self) {
-        self.end(Err(cancelled()));
+        // A panic counts as a try: the same bytes would cause it again.
+        let is_panic = std::thread::panicking();
+        self.end(Err(if is_panic { rung(FailureKind::Internal) } else { cancelled() }));
         self.engine.watches.borrow_mut().retain(|watch| !Rc::ptr_eq(watch, &self.progress.watch));
         self.engine.working.update(|working| working - 1);
     }
@@ -213,12 +225,26 @@ fn cancelled() -> Failure {
     rung(FailureKind::Cancelled)
 }
 
-/// The failure of an exchange that its watch ended.
+/// The failure of an exchange of which bytes were sent or not. A request whose method is not idempotent must not be sent again after
+/// that (RFC 9110 section 9.2.2), whatever ended the exchange.
+fn judged(request: &Request, has_sent: bool, failure: Failure) -> Failure {
+    let is_idempotent =
+        || Method::from_bytes(request.method().as_bytes()).is_ok_and(|method| method.is_idempotent());
+    if !has_sent || !failure.kind.may_be_repeated() || is_idempotent() {
+        return failure;
+    }
+    let (method, kind) = (request.method(), failure.kind.as_str());
+    let detail = format!("the {method} was sent and is not sent again: {kind}: {}", failure.detail);
+    Failure::new(FailureKind::Unanswered, detail)
+}
+
+/// The failure of an exchange that its watch or a panic ended.
 fn rung(kind: FailureKind) -> Failure {
     let detail = match kind {
         FailureKind::ConnectTimeout => "no connection in time",
         FailureKind::ReadTimeout => "the server sent nothing in time",
         FailureKind::Timeout => "the exchange took too long",
+        FailureKind::Internal => "the fetch aborted: standard error has the panic's message",
         _ => "cancelled",
     };
     Failure::new(kind, detail)

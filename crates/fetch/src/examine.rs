@@ -2,43 +2,58 @@
 
 use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Shutdown};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::rc::Rc;
+use std::os::unix::net;
 use std::sync::Arc;
 
 use lycosa_records::{Received, Request};
-use lycosa_url::{CrawlUrl, Failure, FailureKind};
-use tokio::net::TcpStream;
+use lycosa_url::{Clock, CrawlUrl, Failure, FailureKind};
+use tokio::net::UnixStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 
 use crate::budget::{Budget, Held};
-use crate::connection::{Connection, Socket};
+use crate::collect::collect;
+use crate::dial::{Dial, Dialed};
 use crate::http1::Http1;
-use crate::message;
+use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::transport::{Progress, Trace};
-use crate::watch::{Limits, Watch};
+use crate::transport::Answer;
+use crate::watch::Limits;
 
 /// Parses bytes as the response to a request.
 #[doc(hidden)]
 pub struct Examiner {
-    http1: Http1,
-    options: hyper::client::conn::http1::Builder,
+    http1: Http1<NoDialer>,
+    budget: Budget,
+    max_body_bytes: usize,
+    clock: Clock,
     runtime: Runtime,
     request: Request,
+}
+
+/// Opens nothing: the stream is given.
+struct NoDialer;
+
+impl Dial for NoDialer {
+    type Stream = UnixStream;
+
+    async fn dial(&self, _: &Request, _: &Progress) -> Result<Dialed<UnixStream>, Failure> {
+        Err(Failure::new(FailureKind::ConnectFailed, "no dialer"))
+    }
 }
 
 impl Examiner {
     /// An examiner with these limits; fails if a setting cannot be used.
     pub fn new(settings: &Settings) -> io::Result<Self> {
         let url = CrawlUrl::parse("http://example.com/").map_err(|bad| io::Error::other(bad.to_string()))?;
-        let request = Request { lease: 1, ..Request::get(url) };
-        let runtime = Builder::new_current_thread().enable_io().build()?;
-        let budget = Budget::new(settings.memory, Arc::new(Held::default()));
-        let http1 = Http1::new(settings, Rc::new(budget))?;
-        Ok(Examiner { http1, options: message::options(settings), runtime, request })
+        Ok(Examiner {
+            http1: Http1::new(NoDialer, settings)?,
+            budget: Budget::new(settings.memory, Arc::new(Held::default())),
+            max_body_bytes: settings.max_body_bytes,
+            clock: settings.clock,
+            runtime: Builder::new_current_thread().enable_io().build()?,
+            request: Request { lease: 1, ..Request::get(url) },
+        })
     }
 
     /// The response to a request whose server sends these packets and closes. They must fit into a socket's
@@ -64,22 +79,21 @@ impl Examiner {
     }
 
     /// The client's side.
-    async fn client(&self, stream: TcpStream) -> Result<Received, Failure> {
+    async fn client(&self, stream: UnixStream) -> Result<Received, Failure> {
+        let progress = Progress::new(self.clock, Limits { connect: 0, read: 0, total: 0 }); // never checked
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let connection = Connection::start(Socket::Plain(stream), address, &self.options).await;
-        let mut connection = connection.map_err(|error| message::failure(&error))?;
-        let watch = Watch::new(Limits { connect: 0, read: 0, total: 0 }); // never checked
-        let progress = Progress { watch: Rc::new(watch), trace: Trace::default() };
-        self.http1.talk(&mut connection, &self.request, &progress).await
+        let dialed = Dialed { stream, address, protocol: None, certificate: None };
+        let Answer { mut received, mut body } =
+            self.http1.exchange_on(dialed, &self.request, &progress).await?;
+        received.body = collect(&mut body, self.max_body_bytes, &self.budget, &progress).await?.into();
+        Ok(received)
     }
 }
 
-/// Two ends of a connection. The client's end is a Unix socket used as a TCP stream: read, write and close
-/// are the same.
-fn pair() -> io::Result<(TcpStream, UnixStream)> {
-    let (ours, theirs) = UnixStream::pair()?;
+/// Two ends of a connection: the client's and the server's.
+fn pair() -> io::Result<(UnixStream, net::UnixStream)> {
+    let (ours, theirs) = net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     theirs.set_nonblocking(true)?;
-    let ours = std::net::TcpStream::from(OwnedFd::from(ours));
-    Ok((TcpStream::from_std(ours)?, theirs))
+    Ok((UnixStream::from_std(ours)?, theirs))
 }

@@ -14,6 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
 use crate::budget::Held;
+use crate::connect::Dialer;
 use crate::engine::Engine;
 use crate::http1::Http1;
 use crate::settings::Settings;
@@ -46,13 +47,15 @@ const PAGE_BYTES: usize = 64 << 10;
 impl Fetcher {
     /// Starts the thread with HTTP/1.1; fails if a setting cannot be used.
     pub fn start(settings: Settings) -> io::Result<Fetcher> {
-        Self::start_with(settings, |http1| http1)
+        Self::start_with(settings, |settings| Http1::new(Dialer::new(settings, &[b"http/1.1"])?, settings))
     }
 
-    /// Starts the thread with the transport that `wrap` makes of HTTP/1.1, on that thread; fails if a setting cannot be used.
+    /// Starts the thread with the transport that `make` returns, on that thread; fails if `make` does.
+    ///
+    /// The fetcher has the time-outs, and the limits of size and memory of bodies: a transport needs none of its own.
     pub fn start_with<T: Transport + 'static>(
         settings: Settings,
-        wrap: impl FnOnce(Http1) -> T + Send + 'static,
+        make: impl FnOnce(&Settings) -> io::Result<T> + Send + 'static,
     ) -> io::Result<Fetcher> {
         let (orders, incoming) = unbounded_channel();
         let counter = Arc::new(Counter::default());
@@ -61,7 +64,7 @@ impl Fetcher {
         let shared = counter.clone();
         let thread =
             std::thread::Builder::new().name("lycosa-fetch".to_owned()).spawn(move || {
-                match prepare(&settings, shared, wrap) {
+                match prepare(&settings, shared, make) {
                     Ok((runtime, engine)) => {
                         let _ = report.send(Ok(()));
                         run(&runtime, engine, incoming);
@@ -169,9 +172,9 @@ impl Returns {
 fn prepare<T: Transport + 'static>(
     settings: &Settings,
     counter: Arc<Counter>,
-    wrap: impl FnOnce(Http1) -> T,
+    make: impl FnOnce(&Settings) -> io::Result<T>,
 ) -> io::Result<(Runtime, Engine<T>)> {
-    let engine = Engine::new(settings, counter, wrap)?;
+    let engine = Engine::new(settings, counter, make(settings)?);
     let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
     Ok((runtime, engine))
 }

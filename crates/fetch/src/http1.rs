@@ -2,62 +2,59 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
 
 use bytes::Bytes;
 use hyper::body::{Body as _, Incoming};
-use lycosa_records::{Received, Request};
+use hyper::client::conn::http1;
+use lycosa_records::{Body, Received, Request};
 use lycosa_url::{Clock, Failure, FailureKind, Micros};
 
-use crate::budget::Budget;
 use crate::connect::Dialer;
 use crate::connection::Connection;
+use crate::dial::{Dial, Dialed};
 use crate::message::{self, Template};
 use crate::pool::Pool;
+use crate::progress::{Progress, since};
 use crate::settings::{Settings, micros};
-use crate::transport::{Progress, Transport, since};
-use crate::watch::Watch;
+use crate::transport::{Answer, BodyReader, Transport};
 
-/// Maximum initial allocation for a body, whatever its Content-Length.
-const FIRST_BODY_BYTES: usize = 1 << 20;
-
-/// HTTP/1.1, over TLS where the URL is `https`.
-pub struct Http1 {
+/// HTTP/1.1, on the streams that a dialer opens.
+pub struct Http1<D: Dial = Dialer> {
     clock: Clock,
-    dialer: Dialer,
+    dialer: D,
     template: Template,
-    pool: RefCell<Pool>,
-    /// The memory budget of bodies.
-    budget: Rc<Budget>,
-    /// Maximum size of a body, in bytes.
-    max_body_bytes: usize,
+    options: http1::Builder,
+    pool: RefCell<Pool<Connection<D::Stream>>>,
 }
 
-/// A failed try, and whether the server had sent nothing.
-struct Failed {
-    failure: Failure,
-    silent: bool,
-}
-
-impl Transport for Http1 {
-    async fn exchange(&self, request: &Request, progress: &Progress) -> Result<Received, Failure> {
-        let (origin, addresses) = (request.url.origin(), request.route.addresses());
-        let kept = self.pool.borrow_mut().take(origin, addresses, self.clock.now());
-        if let Some(connection) = kept {
-            return match self.attempt(connection, request, progress).await {
-                // The server may have closed the idle connection, or read the request and closed then. So the
-                // failure does not count against the site, and the request is not repeated at once, without an
-                // interval.
-                Err(Failed { failure, silent: true }) if failure.kind == FailureKind::ConnectionClosed => {
-                    Err(Failure::new(FailureKind::Cancelled, "the reused connection was closed"))
-                }
-                ended => ended.map_err(|failed| failed.failure),
-            };
+impl<D: Dial> Transport for Http1<D> {
+    async fn exchange(
+        &self,
+        request: &Request,
+        progress: &Progress,
+    ) -> Result<Answer<impl BodyReader>, Failure> {
+        let kept = self.pool.borrow_mut().take(request.url.origin(), &request.route, self.clock.now());
+        let is_kept = kept.is_some();
+        let mut connection = match kept {
+            Some(connection) => connection,
+            None => {
+                progress.connecting();
+                self.start(self.dialer.dial(request, progress).await?).await?
+            }
+        };
+        match self.talk(&mut connection, request, progress).await {
+            Ok(head) => Ok(self.answer(connection, request, head)),
+            // The server may have closed the idle connection, or read the request and closed then. So the failure does not
+            // count against the site, and the request is not repeated at once, without an interval.
+            Err(failure)
+                if failure.kind == FailureKind::ConnectionClosed
+                    && is_kept
+                    && !connection.wire.has_received() =>
+            {
+                Err(Failure::new(FailureKind::Cancelled, "the reused connection was closed"))
+            }
+            Err(failure) => Err(failure),
         }
-        progress.watch.connecting(self.clock.now());
-        progress.trace.address.set(None);
-        let connection = self.dialer.dial(request, &progress.trace).await?;
-        self.attempt(connection, request, progress).await.map_err(|failed| failed.failure)
     }
 
     fn idle(&self) -> usize {
@@ -69,52 +66,48 @@ impl Transport for Http1 {
     }
 }
 
-impl Http1 {
+impl<D: Dial> Http1<D> {
     /// A transport without connections; fails if a setting cannot be used.
-    pub(crate) fn new(settings: &Settings, budget: Rc<Budget>) -> io::Result<Self> {
+    pub fn new(dialer: D, settings: &Settings) -> io::Result<Self> {
         Ok(Http1 {
             clock: settings.clock,
-            dialer: Dialer::new(settings)?,
+            dialer,
             template: Template::new(settings)?,
+            options: message::options(settings),
             pool: RefCell::new(Pool::new(settings.idle_connections, micros(settings.idle_timeout))),
-            budget,
-            max_body_bytes: settings.max_body_bytes,
         })
     }
 
-    /// Exchanges request and response on one connection, which returns to the pool if it can be reused.
-    async fn attempt(
+    /// The exchange on a new stream, which another transport has opened. Its connection is reused later if it can be.
+    pub async fn exchange_on(
         &self,
-        mut connection: Connection,
+        dialed: Dialed<D::Stream>,
         request: &Request,
         progress: &Progress,
-    ) -> Result<Received, Failed> {
-        let before = connection.wire.received.get();
-        progress.watch.talking(&connection.wire, self.clock.now());
-        progress.trace.address.set(Some(connection.address));
-        match self.talk(&mut connection, request, progress).await {
-            Ok(received) => {
-                if connection.is_reusable() {
-                    self.pool.borrow_mut().park(request.url.origin(), connection, self.clock.now());
-                }
-                Ok(received)
-            }
-            Err(failure) => Err(Failed { failure, silent: connection.wire.received.get() == before }),
-        }
+    ) -> Result<Answer<impl BodyReader>, Failure> {
+        let mut connection = self.start(dialed).await?;
+        let head = self.talk(&mut connection, request, progress).await?;
+        Ok(self.answer(connection, request, head))
     }
 
-    /// Sends the request, receives head and body.
-    pub(crate) async fn talk(
+    /// Starts HTTP/1 on a new stream.
+    async fn start(&self, dialed: Dialed<D::Stream>) -> Result<Connection<D::Stream>, Failure> {
+        Connection::start(dialed, &self.options).await.map_err(|error| message::failure(&error))
+    }
+
+    /// Sends the request; receives the head, and the body as far as hyper has it.
+    async fn talk(
         &self,
-        connection: &mut Connection,
+        connection: &mut Connection<D::Stream>,
         request: &Request,
-        Progress { watch, trace }: &Progress,
-    ) -> Result<Received, Failure> {
+        progress: &Progress,
+    ) -> Result<(Received, Incoming), Failure> {
+        progress.connected(connection.address);
+        progress.talking(&connection.wire);
         let began = self.clock.now();
         let response = connection.send(self.template.request(request)?).await;
         let response = response.map_err(|error| message::failure(&error))?;
-        let arrived = self.clock.now();
-        trace.times(|times| times.first_byte_us = since(began, arrived));
+        progress.times(|times| times.first_byte_us = since(began, self.clock.now()));
         if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
             return Err(Failure::new(FailureKind::Protocol, "status 101 without a request to upgrade"));
         }
@@ -123,48 +116,51 @@ impl Http1 {
         drop(parts); // so that hyper reuses its read buffer
         let (sent, head) = connection.tape.take();
         let certificate = connection.certificate.clone();
-        let body = self.collect(connection, body, watch).await?.into();
-        trace.times(|times| times.body_us = since(arrived, self.clock.now()));
-        Ok(Received { status, source, head, body, sent, certificate, final_url: None })
+        let received =
+            Received { status, source, head, body: Body::default(), sent, certificate, final_url: None };
+        Ok((received, body))
     }
 
-    /// Receives the body into memory of its own; fails as soon as the body is known to be too large. While all
-    /// bodies together have reached the memory budget, reading is paused.
-    async fn collect(
-        &self,
-        connection: &mut Connection,
-        mut body: Incoming,
-        watch: &Watch,
-    ) -> Result<Bytes, Failure> {
-        let limit = self.max_body_bytes;
-        let too_large = || Failure::new(FailureKind::BodyTooLarge, format!("more than {limit} bytes"));
-        let promised = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-        if promised > limit {
-            return Err(too_large());
-        }
-        let (mut claim, mut has_waited) = (self.budget.claim(), false);
-        let mut bytes = Vec::with_capacity(promised.min(FIRST_BODY_BYTES));
-        while let Some(frame) = connection.frame(&mut body).await {
-            let frame = frame.map_err(|error| match message::failure(&error) {
-                // The server closed because we had paused.
-                failure if has_waited && failure.kind == FailureKind::ConnectionClosed => {
-                    Failure::new(FailureKind::Cancelled, "closed by the server while waiting for memory")
-                }
-                failure => failure,
-            })?;
-            if let Some(data) = frame.data_ref() {
-                if data.len() > limit - bytes.len() {
-                    return Err(too_large());
-                }
-                if !claim.grow_now(data.len()) {
-                    has_waited = true;
-                    watch.pause(self.clock.now());
-                    claim.grow(data.len()).await;
-                    watch.resume(self.clock.now());
-                }
-                bytes.extend_from_slice(data);
+    /// The response with this head; its body's reader has the connection.
+    fn answer<'t, 'r>(
+        &'t self,
+        connection: Connection<D::Stream>,
+        request: &'r Request,
+        (received, body): (Received, Incoming),
+    ) -> Answer<Reader<'t, 'r, D>> {
+        Answer { received, body: Reader { http1: self, request, open: Some((connection, body)) } }
+    }
+}
+
+/// Receives the body of a response, then keeps its connection for another request.
+struct Reader<'t, 'r, D: Dial> {
+    http1: &'t Http1<D>,
+    request: &'r Request,
+    /// `None` after the end.
+    open: Option<(Connection<D::Stream>, Incoming)>,
+}
+
+impl<D: Dial> BodyReader for Reader<'_, '_, D> {
+    fn promised(&self) -> u64 {
+        self.open.as_ref().map_or(0, |(_, body)| body.size_hint().lower())
+    }
+
+    async fn read(&mut self) -> Result<Option<Bytes>, Failure> {
+        let Some((connection, body)) = &mut self.open else { return Ok(None) };
+        while let Some(frame) = connection.frame(body).await {
+            // A frame without data has trailers.
+            if let Ok(data) = frame.map_err(|error| message::failure(&error))?.into_data() {
+                return Ok(Some(data));
             }
         }
-        Ok(Bytes::from(bytes.into_boxed_slice()))
+        if let Some((mut connection, body)) = self.open.take() {
+            drop(body);
+            if connection.is_reusable() {
+                let Request { url, route, .. } = self.request;
+                let now = self.http1.clock.now();
+                self.http1.pool.borrow_mut().park(url.origin(), route, connection, now);
+            }
+        }
+        Ok(None)
     }
 }

@@ -1,39 +1,42 @@
 //! HTTP/1.1 with TLS: [`Request`](lycosa_records::Request) in, [`Response`](lycosa_records::Response) out.
 //!
 //! The path of one request, file by file: [`Fetcher::submit`] (`fetcher`) → a slot of the thread's `engine` →
-//! one exchange of a [`Transport`]: that of `http1`, on an idle connection of the `pool` or a new one of `connect` →
-//! [`Fetcher::completed`].
+//! one exchange of a [`Transport`]: that of `http1`, on an idle connection of the `pool` or a new stream, which a [`Dial`] opens
+//! (that of `connect` goes straight to the site) → `collect` receives the body → [`Fetcher::completed`].
 //!
 //! Fetch has no state that a crash may lose and depends on no other stage. It follows no redirect, decodes no
 //! body (see [`decode()`], which the caller composes) and repeats nothing: a request on a kept-alive
 //! connection that turns out to be closed before any byte of the response is returned as `Cancelled`, so that
-//! the host's interval is kept.
+//! the host's interval is kept. A request that was sent and must not be sent twice is returned as `Unanswered`.
 
 mod budget;
 mod certificate;
+mod collect;
 mod connect;
 mod connection;
 mod decode;
+mod dial;
 mod engine;
 mod examine;
 mod fetcher;
 mod http1;
 mod message;
 mod pool;
-#[cfg(feature = "samples")]
-mod recorder;
+mod progress;
 mod settings;
 mod tape;
 mod tls;
 mod transport;
 mod watch;
 
+pub use connect::Dialer;
 pub use decode::decode;
+pub use dial::{Dial, Dialed, Socket};
 #[doc(hidden)]
 pub use examine::Examiner;
 pub use fetcher::{Fetcher, Returns};
 pub use http1::Http1;
-#[cfg(feature = "samples")]
-pub use recorder::{Exchange, Exchanges, Recorder};
+pub use progress::Progress;
 pub use settings::{BATCH_BYTES, IDLE_CONNECTIONS, IDLE_TIMEOUT, MAX_HEADERS, MEMORY, Settings};
-pub use transport::{Progress, Transport};
+pub use transport::{Answer, BodyReader, Transport};
+pub use watch::Wire;

@@ -1,17 +1,19 @@
 //! Idle kept-alive connections.
 //!
-//! Guarantees: a connection is reused only for a request of its origin whose permitted addresses contain the
-//! connection's; none is idle for longer than the time-out; never more than `capacity` are idle.
+//! Guarantees: a connection is reused only for a request of its origin by its route: a direct one whose permitted
+//! addresses contain the connection's, or the same proxy; none is idle for longer than the time-out; never more than `capacity` are idle.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use lycosa_records::Route;
 use lycosa_url::Micros;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::connection::Connection;
 
 /// Idle connections by origin (scheme, host and port as in the canonical URL).
-pub(crate) struct Pool<C = Connection> {
+pub(crate) struct Pool<C> {
     capacity: usize,
     timeout: Micros,
     count: usize,
@@ -21,7 +23,19 @@ pub(crate) struct Pool<C = Connection> {
 /// A connection and since when it is idle.
 struct Idle<C> {
     connection: C,
+    /// The route that it was opened by. Of a direct one, the connection has the address.
+    route: Route,
     since: Micros,
+}
+
+impl<C: Pooled> Idle<C> {
+    /// Whether it reaches the site as a request by this route must.
+    fn serves(&self, route: &Route) -> bool {
+        match (&self.route, route) {
+            (Route::Direct(_), Route::Direct(addresses)) => addresses.contains(&self.connection.address()),
+            (known, wanted) => known == wanted,
+        }
+    }
 }
 
 /// A connection that the pool can store.
@@ -32,7 +46,7 @@ pub(crate) trait Pooled {
     fn is_reusable(&mut self) -> bool;
 }
 
-impl Pooled for Connection {
+impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Pooled for Connection<S> {
     fn address(&self) -> IpAddr {
         self.address
     }
@@ -54,9 +68,9 @@ impl<C: Pooled> Pool<C> {
     }
 
     /// Removes and returns the most recently used connection, which is the most likely to be open.
-    pub(crate) fn take(&mut self, origin: &str, addresses: &[IpAddr], now: Micros) -> Option<C> {
+    pub(crate) fn take(&mut self, origin: &str, route: &Route, now: Micros) -> Option<C> {
         let idle = self.idle.get_mut(origin)?;
-        while let Some(place) = idle.iter().rposition(|idle| addresses.contains(&idle.connection.address())) {
+        while let Some(place) = idle.iter().rposition(|idle| idle.serves(route)) {
             let mut found = idle.remove(place);
             self.count -= 1;
             if now.saturating_sub(found.since) < self.timeout && found.connection.is_reusable() {
@@ -67,12 +81,16 @@ impl<C: Pooled> Pool<C> {
     }
 
     /// Stores an idle connection. If the pool is full, the connection is closed: the others expire soon.
-    pub(crate) fn park(&mut self, origin: &str, connection: C, now: Micros) {
+    pub(crate) fn park(&mut self, origin: &str, route: &Route, connection: C, now: Micros) {
         if self.count >= self.capacity {
             return;
         }
         self.count += 1;
-        let idle = Idle { connection, since: now };
+        let route = match route {
+            Route::Direct(_) => Route::default(),
+            other => other.clone(),
+        };
+        let idle = Idle { connection, route, since: now };
         match self.idle.get_mut(origin) {
             Some(others) => others.push(idle),
             None => {
@@ -112,25 +130,42 @@ mod tests {
         IpAddr::from([192, 0, 2, last])
     }
 
+    fn direct(addresses: &[u8]) -> Route {
+        Route::Direct(addresses.iter().copied().map(address).collect())
+    }
+
+    #[test]
+    fn a_connection_by_a_proxy_serves_no_other_route() {
+        let (one, other) = (Route::Proxy("http://one".into()), Route::Proxy("http://other".into()));
+        let mut pool = Pool::new(10, 100);
+        pool.park("http://a", &one, Fake(1, true), 0);
+        assert_eq!(pool.take("http://a", &direct(&[1]), 1), None);
+        assert_eq!(pool.take("http://a", &other, 1), None);
+        assert_eq!(pool.take("http://a", &one, 1), Some(Fake(1, true)));
+        pool.park("http://a", &direct(&[1]), Fake(1, true), 1);
+        assert_eq!(pool.take("http://a", &one, 2), None);
+        assert_eq!(pool.take("http://a", &direct(&[1]), 2), Some(Fake(1, true)));
+    }
+
     #[test]
     fn only_a_vetted_address_of_the_same_origin_is_reused() {
         let mut pool = Pool::new(10, 100);
-        pool.park("http://a", Fake(1, true), 0);
-        assert_eq!(pool.take("http://b", &[address(1)], 1), None);
-        assert_eq!(pool.take("http://a", &[address(2)], 1), None);
-        assert_eq!(pool.take("http://a", &[address(2), address(1)], 1), Some(Fake(1, true)));
-        assert_eq!(pool.take("http://a", &[address(1)], 1), None);
+        pool.park("http://a", &direct(&[]), Fake(1, true), 0);
+        assert_eq!(pool.take("http://b", &direct(&[1]), 1), None);
+        assert_eq!(pool.take("http://a", &direct(&[2]), 1), None);
+        assert_eq!(pool.take("http://a", &direct(&[2, 1]), 1), Some(Fake(1, true)));
+        assert_eq!(pool.take("http://a", &direct(&[1]), 1), None);
     }
 
     #[test]
     fn dead_and_old_ones_are_dropped() {
         let mut pool = Pool::new(10, 100);
-        pool.park("http://a", Fake(1, true), 0);
-        pool.park("http://a", Fake(1, false), 50);
-        assert_eq!(pool.take("http://a", &[address(1)], 100), None);
+        pool.park("http://a", &direct(&[]), Fake(1, true), 0);
+        pool.park("http://a", &direct(&[]), Fake(1, false), 50);
+        assert_eq!(pool.take("http://a", &direct(&[1]), 100), None);
         assert_eq!(pool.len(), 0);
-        pool.park("http://a", Fake(1, true), 0);
-        pool.park("http://b", Fake(1, true), 60);
+        pool.park("http://a", &direct(&[]), Fake(1, true), 0);
+        pool.park("http://b", &direct(&[]), Fake(1, true), 60);
         pool.expire(100);
         assert_eq!((pool.len(), pool.idle.len()), (1, 1));
     }
@@ -138,9 +173,9 @@ mod tests {
     #[test]
     fn the_capacity_holds() {
         let mut pool = Pool::new(1, 100);
-        pool.park("http://a", Fake(1, true), 0);
-        pool.park("http://b", Fake(2, true), 0);
-        assert_eq!(pool.take("http://b", &[address(2)], 1), None);
+        pool.park("http://a", &direct(&[]), Fake(1, true), 0);
+        pool.park("http://b", &direct(&[]), Fake(2, true), 0);
+        assert_eq!(pool.take("http://b", &direct(&[2]), 1), None);
         assert_eq!(pool.len(), 1);
     }
 }

@@ -8,10 +8,10 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind};
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 
-/// The connector for all `https` requests.
-pub(crate) fn connector(ca_file: Option<&Path>) -> io::Result<TlsConnector> {
+/// The connector for all `https` requests, which offers these protocols by ALPN.
+pub(crate) fn connector(ca_file: Option<&Path>, protocols: &[&[u8]]) -> io::Result<TlsConnector> {
     let mut config = lycosa_tls::client_config(ca_file)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     Ok(TlsConnector::from(Arc::new(config)))
 }
 

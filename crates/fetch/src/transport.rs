@@ -1,29 +1,29 @@
 //! How a request becomes a response: what the slots of a [`Fetcher`](crate::Fetcher) run.
 //!
-//! [`Http1`](crate::Http1) is a transport. Another protocol, a proxy or a recorder is one as well, beside it or around it.
-//! Dispatch is static: `Engine<Recorder<Http1>>`. A wrapper costs its own work only.
+//! [`Http1`](crate::Http1) is a transport. Another protocol or a recorder is one as well, beside it or around it; what changes the
+//! way to the server, such as a proxy, implements [`Dial`](crate::Dial). Dispatch is static: `Engine<Recorder<Http1<Proxy>>>`. A
+//! wrapper costs its own work only.
 
-use std::cell::Cell;
 use std::future::Future;
-use std::net::IpAddr;
-use std::rc::Rc;
 
-use lycosa_records::{Received, Request, Times};
+use bytes::Bytes;
+use lycosa_records::{Received, Request};
 use lycosa_url::{Failure, Micros};
 
-use crate::watch::Watch;
+use crate::progress::Progress;
 
 /// Sends requests and receives responses. It belongs to the fetch thread and owns its connections.
 pub trait Transport {
-    /// Runs one exchange, on a connection that is reused or new. Its address, durations and time-outs belong to `progress`.
+    /// Sends a request and receives the head of its response, on a connection that is reused or new. It reports to `progress`, to
+    /// which the time-outs belong.
     ///
     /// A failure is the site's or the network's, with its kind; nothing is repeated. If a time-out or
-    /// [`cancel`](crate::Fetcher::cancel) ends the exchange, the future is dropped before it is ready.
+    /// [`cancel`](crate::Fetcher::cancel) ends the exchange, the future, or the body's reader, is dropped.
     fn exchange(
         &self,
         request: &Request,
         progress: &Progress,
-    ) -> impl Future<Output = Result<Received, Failure>>;
+    ) -> impl Future<Output = Result<Answer<impl BodyReader>, Failure>>;
 
     /// The number of idle connections.
     fn idle(&self) -> usize;
@@ -32,36 +32,31 @@ pub trait Transport {
     fn expire(&self, now: Micros);
 }
 
-/// Progress of one exchange: its time-outs, and the facts that are known even if it ends early.
+/// The head of a response, and a body that is still to be received.
 #[derive(Debug)]
-pub struct Progress {
-    pub(crate) watch: Rc<Watch>,
-    pub(crate) trace: Trace,
+pub struct Answer<B> {
+    /// The response, without its body.
+    pub received: Received,
+    /// Its body.
+    pub body: B,
 }
 
-/// Facts about an exchange that are known even if it ends early.
-#[derive(Debug, Default)]
-pub(crate) struct Trace {
-    /// The server's address.
-    pub(crate) address: Cell<Option<IpAddr>>,
-    times: Cell<Times>,
+/// Receives a body. The fetcher counts its bytes against its limits, and reads on when there is memory for more.
+pub trait BodyReader {
+    /// The number of bytes that are still to come, as far as the server has announced it; 0 if unknown.
+    fn promised(&self) -> u64;
+
+    /// Receives the next bytes; `None` at the end, with which the connection may be reused.
+    fn read(&mut self) -> impl Future<Output = Result<Option<Bytes>, Failure>>;
 }
 
-impl Trace {
-    /// Updates the durations.
-    pub(crate) fn times(&self, note: impl FnOnce(&mut Times)) {
-        let mut times = self.times.get();
-        note(&mut times);
-        self.times.set(times);
+/// A body that is in memory.
+impl BodyReader for Bytes {
+    fn promised(&self) -> u64 {
+        self.len() as u64
     }
 
-    /// The durations so far.
-    pub(crate) fn so_far(&self) -> Times {
-        self.times.get()
+    async fn read(&mut self) -> Result<Option<Bytes>, Failure> {
+        Ok(Some(std::mem::take(self)).filter(|bytes| !bytes.is_empty()))
     }
-}
-
-/// The microseconds from one time to another, as a record stores them.
-pub(crate) fn since(from: Micros, to: Micros) -> u32 {
-    u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX)
 }

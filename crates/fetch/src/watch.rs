@@ -11,6 +11,8 @@ use std::task::{Poll, Waker};
 
 use lycosa_url::{FailureKind, Micros};
 
+use crate::settings::{Settings, micros};
+
 /// A check that is this many ticks after the previous one is late.
 const AWAY_TICKS: u64 = 10;
 
@@ -35,6 +37,15 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
+    /// The limits of these settings.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Limits {
+            connect: micros(settings.connect_timeout),
+            read: micros(settings.read_timeout),
+            total: micros(settings.total_timeout),
+        }
+    }
+
     /// The failure if a limit is exceeded. `began`: start of the exchange; `since`: start of the stage, or
     /// last traffic.
     fn verdict(&self, stage: Stage, began: Micros, since: Micros, now: Micros) -> Option<FailureKind> {
@@ -58,13 +69,34 @@ impl Limits {
     }
 }
 
-/// Traffic of a connection. Written by its stream; read by the watch and by the exchange.
+/// Traffic of one exchange at a time on a connection. Its stream reports what moves; the exchange's time-outs and the rule about
+/// repetition read it.
 #[derive(Debug, Default)]
-pub(crate) struct Wire {
+pub struct Wire {
     /// Whether bytes moved since the last check.
-    pub(crate) moved: Cell<bool>,
-    /// Bytes received on the connection.
-    pub(crate) received: Cell<u64>,
+    moved: Cell<bool>,
+    /// Whether bytes were written, and received, since [`Progress::talking`](crate::Progress::talking).
+    sent: Cell<bool>,
+    received: Cell<bool>,
+}
+
+impl Wire {
+    /// Reports that bytes of the request were written.
+    pub fn sent(&self) {
+        self.moved.set(true);
+        self.sent.set(true);
+    }
+
+    /// Reports that bytes were received, of the response or as a sign of life.
+    pub fn received(&self) {
+        self.moved.set(true);
+        self.received.set(true);
+    }
+
+    /// Whether bytes were received in this exchange.
+    pub(crate) fn has_received(&self) -> bool {
+        self.received.get()
+    }
 }
 
 /// The time-outs of one slot's exchange.
@@ -80,6 +112,8 @@ pub(crate) struct Watch {
     /// The limits are extended by excluded time up to this time.
     put_off_to: Cell<Micros>,
     wire: RefCell<Option<Rc<Wire>>>,
+    /// Whether bytes of the request were written to an earlier wire of this exchange.
+    sent: Cell<bool>,
     /// When the exchange must end, whatever it waits for.
     deadline: Cell<Micros>,
     /// Since when reading is paused, which does not count as the server's silence.
@@ -100,6 +134,7 @@ impl Watch {
             was_away: Cell::new(false),
             put_off_to: Cell::new(0),
             wire: RefCell::new(None),
+            sent: Cell::new(false),
             deadline: Cell::new(Micros::MAX),
             paused: Cell::new(None),
             rung: Cell::new(None),
@@ -117,20 +152,32 @@ impl Watch {
         self.paused.set(None);
         self.rung.set(None);
         self.connecting(now);
+        self.sent.set(false);
     }
 
     /// Starts the stage of connecting.
     pub(crate) fn connecting(&self, now: Micros) {
-        self.wire.replace(None);
-        self.stage.set(Stage::Connecting);
-        self.since.set(now);
+        self.enter(Stage::Connecting, None, now);
     }
 
     /// Starts the stage of request and response on this connection.
     pub(crate) fn talking(&self, wire: &Rc<Wire>, now: Micros) {
-        self.wire.replace(Some(wire.clone()));
-        self.stage.set(Stage::Talking);
+        wire.sent.set(false);
+        wire.received.set(false);
+        self.enter(Stage::Talking, Some(wire.clone()), now);
+    }
+
+    /// Starts a stage.
+    fn enter(&self, stage: Stage, wire: Option<Rc<Wire>>, now: Micros) {
+        let before = self.wire.replace(wire);
+        self.sent.update(|sent| sent || before.is_some_and(|wire| wire.sent.get()));
+        self.stage.set(stage);
         self.since.set(now);
+    }
+
+    /// Whether bytes of the exchange's request were written.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.sent.get() || self.wire.borrow().as_ref().is_some_and(|wire| wire.sent.get())
     }
 
     /// Stops the clock: reading is paused.
@@ -207,137 +254,5 @@ impl Watch {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LIMITS: Limits = Limits { connect: 100, read: 300, total: 1_000 };
-
-    /// Limits that are long compared with ten ticks of 5 ms.
-    const LONG: Limits = Limits { connect: 500_000, read: 600_000, total: 900_000 };
-
-    #[test]
-    fn each_stage_has_its_own_limit() {
-        let verdict = |stage, since, now| LIMITS.verdict(stage, 0, since, now);
-        assert_eq!(verdict(Stage::Connecting, 0, 99), None);
-        assert_eq!(verdict(Stage::Connecting, 0, 100), Some(FailureKind::ConnectTimeout));
-        assert_eq!(verdict(Stage::Talking, 100, 399), None);
-        assert_eq!(verdict(Stage::Talking, 100, 400), Some(FailureKind::ReadTimeout));
-        assert_eq!(verdict(Stage::Talking, 950, 1_000), Some(FailureKind::Timeout));
-    }
-
-    #[test]
-    fn a_pause_of_ours_is_not_the_servers_silence_but_the_lease_ends_all_the_same() {
-        let (watch, wire) = (Watch::new(LIMITS), Rc::new(Wire::default()));
-        watch.begin(0, 5_000);
-        watch.talking(&wire, 10);
-        watch.pause(100);
-        watch.look(4_000);
-        watch.resume(4_000);
-        watch.look(4_200);
-        assert_eq!(watch.rung.get(), None, "90 before the pause and 200 after it");
-        watch.look(4_250);
-        assert_eq!(watch.rung.get(), Some(FailureKind::ReadTimeout));
-        watch.begin(0, 5_000);
-        watch.pause(100);
-        watch.look(5_000);
-        assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
-    }
-
-    #[test]
-    fn the_time_in_which_the_process_was_stopped_is_nobodys_silence() {
-        let (watch, wire) = (Watch::new(LONG), Rc::new(Wire::default()));
-        watch.begin(0, 60_000_000);
-        watch.talking(&wire, 0);
-        watch.look(100_000);
-        // Stopped for 50 s. What the server sent meanwhile is unread.
-        watch.look(50_100_000);
-        assert_eq!(watch.rung.get(), None);
-        let mut now = 50_100_000;
-        while watch.rung.get().is_none() {
-            now += 100_000;
-            watch.look(now);
-        }
-        let silent = now - 50_000_000;
-        assert_eq!((watch.rung.get(), silent), (Some(FailureKind::ReadTimeout), LONG.read));
-        // Stopped until after the lease expired: received data can still be read before the next check.
-        watch.begin(now, now + 10_000_000);
-        watch.talking(&wire, now);
-        watch.look(now + 20_000_000);
-        assert_eq!(watch.rung.get(), None);
-        watch.look(now + 20_050_000);
-        assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
-    }
-
-    /// The time from `from` until a limit ends the exchange with a silent server, and the failure.
-    fn rings_after(watch: &Watch, from: Micros) -> (FailureKind, Micros) {
-        let passes = (1..).map(|pass| from + pass * 50_000);
-        let rung = passes.map(|now| {
-            watch.look(now);
-            watch.rung.get().map(|kind| (kind, now - from))
-        });
-        rung.flatten().next().unwrap()
-    }
-
-    #[test]
-    fn a_stop_while_the_server_waits_counts_once() {
-        const STOP: Micros = 50_000_000;
-        // The order of events at the end of the stop.
-        for order in ["look resume", "resume look", "pause look resume"] {
-            let (watch, wire) = (Watch::new(LONG), Rc::new(Wire::default()));
-            watch.begin(0, Micros::MAX);
-            watch.talking(&wire, 0);
-            watch.look(100_000);
-            if !order.starts_with("pause") {
-                watch.pause(200_000);
-            }
-            for act in order.split(' ') {
-                match act {
-                    "look" => watch.look(STOP),
-                    "pause" => watch.pause(STOP),
-                    _ => watch.resume(STOP),
-                }
-            }
-            assert_eq!(watch.rung.get(), None, "{order}");
-            let (kind, left) = rings_after(&watch, STOP);
-            assert_eq!(kind, FailureKind::ReadTimeout, "{order}");
-            assert!((LONG.read - 200_000..=LONG.read).contains(&left), "{order}: {left}");
-        }
-    }
-
-    #[test]
-    fn what_begins_right_after_a_stop_has_its_usual_time() {
-        let (watch, wire) = (Watch::new(LONG), Rc::new(Wire::default()));
-        watch.begin(0, Micros::MAX);
-        watch.look(100_000);
-        watch.talking(&wire, 60_000_000);
-        watch.look(60_000_000);
-        assert_eq!(rings_after(&watch, 60_000_000), (FailureKind::ReadTimeout, LONG.read));
-    }
-
-    #[test]
-    fn a_thread_that_is_always_late_keeps_no_exchange_beyond_its_lease() {
-        let watch = Watch::new(LONG);
-        watch.begin(0, 5_000_000);
-        for second in 1..5 {
-            watch.look(second * 1_000_000);
-            assert_eq!(watch.rung.get(), None);
-        }
-        watch.look(5_000_000);
-        assert_eq!(watch.rung.get(), Some(FailureKind::Cancelled));
-    }
-
-    #[test]
-    fn bytes_put_silence_off_but_not_the_end() {
-        let (watch, wire) = (Watch::new(LIMITS), Rc::new(Wire::default()));
-        watch.begin(0, Micros::MAX);
-        watch.talking(&wire, 10);
-        for now in [250, 500, 750] {
-            wire.moved.set(true);
-            watch.look(now);
-            assert_eq!(watch.rung.get(), None);
-        }
-        wire.moved.set(true);
-        watch.look(1_000);
-        assert_eq!(watch.rung.get(), Some(FailureKind::Timeout));
-    }
-}
+#[path = "watch_tests.rs"]
+mod tests;

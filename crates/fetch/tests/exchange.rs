@@ -64,66 +64,6 @@ fn connections_are_kept_alive() {
 }
 
 #[test]
-fn a_request_on_a_dead_kept_connection_is_given_back_and_the_next_one_takes_a_new_connection() {
-    let dies_on_second: Script = Box::new(|mut stream| {
-        read_request(&mut stream);
-        stream.write_all(&ok("one")).unwrap();
-        read_request(&mut stream); // closes instead of answering
-    });
-    let server = Server::start(vec![dies_on_second, once(ok("two"))]);
-    let fetcher = Fetcher::start(settings()).unwrap();
-    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
-    assert_eq!(
-        kind(&fetch(&fetcher, server.request("/"))),
-        FailureKind::Cancelled,
-        "does not count against the site"
-    );
-    let third = fetch(&fetcher, server.request("/"));
-    assert!(third.times.connect_us > 0);
-    assert_eq!(*bytes(&page(third)), "two");
-    assert_eq!(server.connections(), 2);
-}
-
-#[test]
-fn a_connection_closed_while_idle_is_not_used() {
-    let server = Server::start(vec![several(vec![ok("one")]), several(vec![ok("two")])]);
-    let fetcher = Fetcher::start(settings()).unwrap();
-    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "two");
-}
-
-#[test]
-fn nothing_else_is_repeated() {
-    let half_on_second: Script = Box::new(|mut stream| {
-        read_request(&mut stream);
-        stream.write_all(&ok("one")).unwrap();
-        read_request(&mut stream);
-        stream.write_all(b"HTTP/1.1 2").unwrap();
-    });
-    let server = Server::start(vec![half_on_second, once(ok("two"))]);
-    let fetcher = Fetcher::start(settings()).unwrap();
-    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
-    assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::ConnectionClosed);
-    assert_eq!(server.connections(), 1);
-    assert_eq!(ends_as(""), Err(FailureKind::ConnectionClosed));
-}
-
-#[test]
-fn a_silent_kept_connection_is_not_repeated() {
-    let silent_on_second: Script = Box::new(|mut stream| {
-        read_request(&mut stream);
-        stream.write_all(&ok("one")).unwrap();
-        let _ = stream.read_to_end(&mut Vec::new());
-    });
-    let server = Server::start(vec![silent_on_second, once(ok("two"))]);
-    let fetcher = Fetcher::start(settings()).unwrap();
-    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "one");
-    assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::ReadTimeout);
-    assert_eq!(server.connections(), 1);
-}
-
-#[test]
 fn bodies_end_in_several_ways() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     assert_eq!(ends_as(ok("hello")), Ok("hello".to_owned()));
@@ -152,6 +92,7 @@ fn lenient_headers_are_accepted() {
 
 #[test]
 fn what_is_cut_off_is_a_closed_connection() {
+    assert_eq!(ends_as(""), Err(FailureKind::ConnectionClosed));
     assert_eq!(
         ends_as("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour"),
         Err(FailureKind::ConnectionClosed)
@@ -255,6 +196,22 @@ fn the_next_address_is_tried() {
     let response = fetch_with(settings(), request(&url, &["10.0.0.1", "127.7.7.7", "127.0.0.1"]));
     assert_eq!(response.address, Some("127.0.0.1".parse().unwrap()));
     assert_eq!(*bytes(&page(response)), "x");
+}
+
+#[test]
+fn a_refusal_says_more_than_an_address_that_cannot_be_reached() {
+    // No connection to a multicast address is possible (ENETUNREACH); nothing listens at the other one.
+    let policy = AddressPolicy::new(vec!["127.0.0.0/8".parse().unwrap(), "224.0.0.0/4".parse().unwrap()]);
+    let settings = || Settings { policy: policy.clone(), ..settings() };
+    let server = Server::start(Vec::new());
+    let url = format!("http://example.com:{}/", server.address.port());
+    let unreachable = fetch_with(settings(), request(&url, &["224.0.0.1"]));
+    assert_eq!(kind(&unreachable), FailureKind::ConnectFailed);
+    for addresses in [["127.7.7.7", "224.0.0.1"], ["224.0.0.1", "127.7.7.7"]] {
+        let failure = fetch_with(settings(), request(&url, &addresses)).result.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::ConnectRefused);
+        assert!(failure.detail.contains("127.7.7.7"), "{failure:?}");
+    }
 }
 
 #[test]

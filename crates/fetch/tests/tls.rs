@@ -7,11 +7,11 @@ mod support;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use lycosa_fetch::{Fetcher, Settings};
+use lycosa_fetch::{Dial, Dialed, Dialer, Fetcher, Http1, Progress, Settings, Socket};
 use lycosa_records::Request;
-use lycosa_url::FailureKind;
+use lycosa_url::{Failure, FailureKind};
 use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -57,15 +57,26 @@ impl Drop for Authority {
 
 /// A script that serves TLS with a certificate and responds to requests until the replies are used up; then
 /// it closes, with or without `close_notify`.
-fn tls((certificate, key): (Certificate, KeyPair), replies: Vec<Vec<u8>>, is_polite: bool) -> Script {
+fn tls(certified: (Certificate, KeyPair), replies: Vec<Vec<u8>>, is_polite: bool) -> Script {
+    tls_with(certified, replies, is_polite, &[])
+}
+
+/// The same, with protocols that it accepts by ALPN.
+fn tls_with(
+    (certificate, key): (Certificate, KeyPair),
+    replies: Vec<Vec<u8>>,
+    is_polite: bool,
+    protocols: &[&[u8]],
+) -> Script {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-    let config = ServerConfig::builder_with_provider(provider)
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key)
         .unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     Box::new(move |stream: TcpStream| {
         let session = ServerConnection::new(Arc::new(config)).unwrap();
         let mut stream = StreamOwned::new(session, stream);
@@ -99,6 +110,43 @@ fn a_good_certificate_is_accepted_and_the_connection_kept() {
     assert_eq!(second.times.tls_us, 0);
     assert_eq!(*bytes(&page(second)), "two");
     assert_eq!(server.connections(), 1);
+}
+
+/// Writes the protocols that servers chose, then goes on with HTTP/1.1.
+struct Choosing(Dialer, Arc<Mutex<Vec<Protocol>>>);
+
+/// What a server chose by ALPN.
+type Protocol = Option<Box<[u8]>>;
+
+impl Dial for Choosing {
+    type Stream = Socket;
+
+    async fn dial(&self, request: &Request, progress: &Progress) -> Result<Dialed<Socket>, Failure> {
+        let dialed = self.0.dial(request, progress).await?;
+        self.1.lock().unwrap().push(dialed.protocol.clone());
+        Ok(dialed)
+    }
+}
+
+#[test]
+fn a_transport_learns_which_of_its_protocols_the_server_chose() {
+    let authority = Authority::new("alpn");
+    let certified = || authority.certify("example.com", false);
+    let replies = || vec![ok("x")];
+    let chooses = |protocols: &[&[u8]]| tls_with(certified(), replies(), true, protocols);
+    let server = Server::start(vec![chooses(&[b"h2"]), chooses(&[b"http/1.1"]), chooses(&[])]);
+    let chosen = Arc::new(Mutex::new(Vec::new()));
+    let inner = chosen.clone();
+    let make = |settings: &Settings| {
+        Http1::new(Choosing(Dialer::new(settings, &[b"h2", b"http/1.1"])?, inner), settings)
+    };
+    let settings = Settings { idle_connections: 0, ..authority.settings() };
+    let fetcher = Fetcher::start_with(settings, make).unwrap();
+    for _ in 0..3 {
+        fetch(&fetcher, https(&server, "example.com"));
+    }
+    let expected: [Protocol; 3] = [Some((*b"h2").into()), Some((*b"http/1.1").into()), None];
+    assert_eq!(*chosen.lock().unwrap(), expected);
 }
 
 #[test]

@@ -125,8 +125,10 @@ impl<R: Resolve> Frontier<R> {
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };
             let queue = lease.queue;
             // If the first address did not answer, another one was asked: its clock starts, too.
-            let asked =
-                page.response.address.map_or(lease.address, |address| self.politeness.addresses.id(address));
+            let asked = page
+                .response
+                .site_address()
+                .map_or(lease.address, |address| self.politeness.addresses.id(address));
             if asked != lease.address {
                 self.politeness.addresses.delay_from(asked, page.response.finished);
             }
@@ -237,7 +239,7 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn learn_late(&mut self, page: &Outcome) {
         let at = page.response.finished;
         let id = self.host(page.response.request.url.host(), at);
-        let address = page.response.address.map(|address| self.politeness.addresses.id(address));
+        let address = page.response.site_address().map(|address| self.politeness.addresses.id(address));
         if let (Some(id), Some(address)) = (id, address) {
             self.learn(id, address, page);
         }

@@ -243,7 +243,7 @@ impl<R: Resolve> Restore<'_, R> {
         }
         frontier.tally.shift(State::Waiting, State::Leased, 1);
         let queue = &mut frontier.hosts[id];
-        let network = page.response.address.map_or(0, network_of);
+        let network = page.response.site_address().map_or(0, network_of);
         // A log of an earlier version has no marks.
         if page.mark != 0 {
             let giver = Giver { domain: queue.domain, network, before: queue.mark, rules: 0 };

@@ -39,7 +39,7 @@ impl<R: Resolve> Frontier<R> {
         let request = &page.response.request;
         let Some(lease) = self.leases.get(request.lease) else { return };
         let (id, at) = (lease.queue, page.response.finished);
-        let address = page.response.address.or(request.route.addresses().first().copied());
+        let address = page.response.site_address().or(request.route.addresses().first().copied());
         let network = address.map_or(0, network_of);
         let domain = self.hosts[id].domain;
         if self.is_same_answer(page, id, network) {

@@ -420,6 +420,40 @@ fn a_robots_txt_that_was_not_asked_for_after_all_is_asked_for_again() {
 }
 
 #[test]
+fn a_page_that_makes_our_code_panic_is_tried_twice_and_its_host_goes_on() {
+    let (mut frontier, _) = frontier(patient());
+    frontier.add(&[url("http://a.com/bad"), url("http://a.com/1"), url("http://a.com/2")], 0).unwrap();
+    let mut bad = 0;
+    run_for(&mut frontier, 600, &mut |request, now| match request.url.path_and_query() {
+        "/bad" => {
+            bad += 1;
+            failed(request, now, FailureKind::Internal)
+        }
+        _ => answer(request, now, 200, &[], "", &[]),
+    });
+    let tally = frontier.counts().tally;
+    assert_eq!((bad, tally.count(State::Done), tally.count(State::Failed)), (2, 2, 1));
+}
+
+#[test]
+fn a_request_that_must_not_be_sent_twice_is_sent_once_and_counts_as_a_try() {
+    let (mut frontier, _) = frontier(patient());
+    frontier.add(&[url("http://a.com/form"), url("http://a.com/1")], 0).unwrap();
+    let mut tries = Vec::new();
+    run_for(&mut frontier, 600, &mut |request, now| match request.url.path_and_query() {
+        "/form" => {
+            let page = failed(request, now, FailureKind::Unanswered);
+            tries.push(crate::outcome::tries(&page));
+            page
+        }
+        _ => answer(request, now, 200, &[], "", &[]),
+    });
+    let tally = frontier.counts().tally;
+    assert_eq!((tally.count(State::Done), tally.count(State::Failed)), (1, 1));
+    assert_eq!(tries, [1]);
+}
+
+#[test]
 fn a_hundred_hosts_of_which_most_are_dead_never_suspend_the_crawl() {
     let (mut frontier, names) = frontier(patient());
     frontier.add(&world(&names, 100, 6), 0).unwrap();

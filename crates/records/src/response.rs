@@ -7,7 +7,7 @@ use lycosa_url::{CrawlUrl, Failure, Micros};
 use serde::{Deserialize, Serialize};
 
 use crate::serial::{self, is_default};
-use crate::{Body, Head, Request};
+use crate::{Body, Head, Request, Route};
 
 /// Durations of one exchange, in microseconds, and the wall clock's offset. A duration is 0 if the phase did
 /// not happen (a kept-alive connection).
@@ -136,7 +136,7 @@ impl Received {
 pub struct Response {
     /// The request.
     pub request: Request,
-    /// The server's address, if a connection was established.
+    /// The address to which a connection was established: the server's, or the proxy's ([`site_address`](Self::site_address)).
     #[serde(default, with = "serial::address", skip_serializing_if = "is_default")]
     pub address: Option<IpAddr>,
     /// When the exchange began, by the crawl's clock.
@@ -159,6 +159,12 @@ impl Response {
     /// When it ended, by the wall clock at that time.
     pub fn fetched_at(&self) -> Micros {
         self.finished.saturating_add_signed(self.times.wall_offset_us)
+    }
+
+    /// The address that the site was asked at; `None` without a connection, and unless the route is direct: the address of a proxy
+    /// is not the site's.
+    pub fn site_address(&self) -> Option<IpAddr> {
+        self.address.filter(|_| matches!(self.request.route, Route::Direct(_)))
     }
 
     /// Approximate memory, in bytes.

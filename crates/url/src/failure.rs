@@ -48,6 +48,9 @@ pub enum FailureKind {
     ReadTimeout,
     /// The connection broke before the response was complete.
     ConnectionClosed,
+    /// The request was sent, no complete response came, and its method does not allow to send it again (RFC
+    /// 9110 section 9.2.2).
+    Unanswered,
     /// This machine had no file descriptor, memory or port left. Never the site's fault.
     LocalFailure,
     /// The host returned only errors (5xx) for longer than `frontier.patience`; the URL was not tried any
@@ -66,6 +69,8 @@ pub enum FailureKind {
     EncodingBad,
     /// The response could not be parsed: the parser, or a library that it uses, aborted.
     ParseFailed,
+    /// Lycosa, or a library that it uses, aborted during the exchange.
+    Internal,
     /// A redirect without a usable target.
     RedirectBad,
     /// More redirects in a row than allowed, or a redirect onto itself.
@@ -91,7 +96,7 @@ pub enum FailureKind {
 mod mark {
     /// A later try may succeed.
     pub(super) const TRANSIENT: u8 = 1;
-    /// Final only if repeated, since captive networks and broken resolvers cause it, too.
+    /// Final only if repeated, since captive networks, broken resolvers or chance cause it, too.
     pub(super) const DOUBTFUL: u8 = 2;
     /// The response, or its site, exceeded a limit.
     pub(super) const BOUND: u8 = 4;
@@ -104,7 +109,7 @@ mod mark {
 }
 
 /// Each kind in order: stable name, group, properties. The only table of kinds.
-const KINDS: [(FailureKind, &str, &str, u8); 30] = {
+const KINDS: [(FailureKind, &str, &str, u8); 32] = {
     use FailureKind as K;
     use mark::{ANSWERED, BOUND, DOUBTFUL, SILENT, TRANSIENT, TROUBLE};
     [
@@ -122,6 +127,7 @@ const KINDS: [(FailureKind, &str, &str, u8); 30] = {
         (K::Timeout, "timeout", "connections", TRANSIENT | TROUBLE | SILENT),
         (K::ReadTimeout, "read-timeout", "connections", TRANSIENT | TROUBLE | SILENT),
         (K::ConnectionClosed, "connection-closed", "connections", TRANSIENT | TROUBLE | SILENT),
+        (K::Unanswered, "unanswered", "connections", TROUBLE),
         (K::LocalFailure, "local-failure", "connections", TRANSIENT | SILENT),
         (K::HostUnavailable, "host-unavailable", "connections", TRANSIENT),
         (K::CaptivePortal, "captive-portal", "connections", TRANSIENT),
@@ -130,6 +136,7 @@ const KINDS: [(FailureKind, &str, &str, u8); 30] = {
         (K::BodyTooLarge, "body-too-large", "responses", BOUND | ANSWERED),
         (K::EncodingBad, "encoding-bad", "responses", ANSWERED),
         (K::ParseFailed, "parse-failed", "responses", 0),
+        (K::Internal, "internal", "responses", DOUBTFUL),
         (K::RedirectBad, "redirect-bad", "responses", ANSWERED),
         (K::RedirectLimit, "redirect-limit", "responses", BOUND | ANSWERED),
         (K::RobotsDisallowed, "robots-disallowed", "robots", 0),
@@ -172,7 +179,12 @@ impl FailureKind {
         self.has(mark::TRANSIENT)
     }
 
-    /// Whether it is final only if repeated, since captive networks and broken resolvers cause it, too.
+    /// Whether the frontier may have a request sent again after it.
+    pub fn may_be_repeated(self) -> bool {
+        self.is_transient() || self.is_doubtful() || self == FailureKind::Cancelled
+    }
+
+    /// Whether it is final only if repeated, since captive networks, broken resolvers or chance cause it, too.
     pub fn is_doubtful(self) -> bool {
         self.has(mark::DOUBTFUL)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lycosa_records::{Outcome, Purpose, Request, Times};
+use lycosa_records::{Outcome, Purpose, Request, Route, Times};
 use lycosa_url::{FailureKind, Micros};
 
 use crate::politeness::{Politeness, Start};
@@ -211,6 +211,21 @@ fn an_address_that_stood_in_for_another_rests_too() {
     frontier.done([&page], 0).unwrap();
     frontier.add(&pages("b.com", 1), 0).unwrap();
     assert_eq!(seconds(&run(&mut frontier, &mut |request, now| ok(request, now))), [0.25]);
+}
+
+#[test]
+fn the_address_of_a_proxy_is_not_charged_as_a_sites() {
+    let (mut frontier, names) = frontier(settings());
+    names.addresses.borrow_mut().insert("b.com".into(), "93.0.0.2".parse().unwrap());
+    frontier.add(&pages("a.com", 1), 0).unwrap();
+    let request = frontier.take(1, 0).unwrap().pop().unwrap();
+    let mut page = ok(request, 0);
+    page.response.address = Some("93.0.0.2".parse().unwrap());
+    page.response.request.route = Route::Proxy("http://93.0.0.2:3128".into());
+    frontier.done([&page], 0).unwrap();
+    frontier.add(&pages("b.com", 1), 0).unwrap();
+    let at_once = seconds(&run(&mut frontier, &mut |request, now| ok(request, now)));
+    assert_eq!(at_once, [0.0], "a site at that address waits for nothing");
 }
 
 #[test]

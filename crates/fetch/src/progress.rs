@@ -1,0 +1,72 @@
+//! What a transport reports of an exchange: its stage and its facts, which are known even if it ends early.
+
+use std::cell::Cell;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use lycosa_records::Times;
+use lycosa_url::{Clock, Micros};
+
+use crate::watch::{Limits, Watch, Wire};
+
+/// Progress of one exchange. It begins in the stage of connecting.
+#[derive(Debug)]
+pub struct Progress {
+    clock: Clock,
+    pub(crate) watch: Rc<Watch>,
+    address: Cell<Option<IpAddr>>,
+    times: Cell<Times>,
+}
+
+impl Progress {
+    /// Progress of exchanges with these limits.
+    pub(crate) fn new(clock: Clock, limits: Limits) -> Self {
+        let watch = Rc::new(Watch::new(limits));
+        Progress { clock, watch, address: Cell::default(), times: Cell::default() }
+    }
+
+    /// Starts a new exchange, which is cancelled at the deadline.
+    pub(crate) fn begin(&self, now: Micros, deadline: Micros) {
+        self.address.take();
+        self.times.take();
+        self.watch.begin(now, deadline);
+    }
+
+    /// Starts the stage of connecting anew: `connect_timeout` counts from now.
+    pub fn connecting(&self) {
+        self.address.take();
+        self.watch.connecting(self.clock.now());
+    }
+
+    /// Reports the server's address. Where the route is not direct, it is that of the proxy.
+    pub fn connected(&self, address: IpAddr) {
+        self.address.set(Some(address));
+    }
+
+    /// Starts the stage of request and response: from now on `read_timeout` limits the time in which nothing moves on the wire.
+    pub fn talking(&self, wire: &Rc<Wire>) {
+        self.watch.talking(wire, self.clock.now());
+    }
+
+    /// Updates the durations.
+    pub fn times(&self, note: impl FnOnce(&mut Times)) {
+        let mut times = self.times.get();
+        note(&mut times);
+        self.times.set(times);
+    }
+
+    /// The time now, on the clock of all durations.
+    pub(crate) fn now(&self) -> Micros {
+        self.clock.now()
+    }
+
+    /// Address and durations so far.
+    pub(crate) fn facts(&self) -> (Option<IpAddr>, Times) {
+        (self.address.get(), self.times.get())
+    }
+}
+
+/// The microseconds from one time to another, as a record stores them.
+pub(crate) fn since(from: Micros, to: Micros) -> u32 {
+    u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX)
+}
