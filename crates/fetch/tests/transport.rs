@@ -282,25 +282,25 @@ fn a_connection_to_a_proxy_is_kept_for_requests_by_that_proxy() {
 }
 
 /// Ends the fetch thread by a defect of its own.
-struct Defective(Http1);
+struct Defective;
 
 impl Transport for Defective {
-    async fn exchange(&self, _request: &Request, _progress: &Progress) -> Result<Received, Failure> {
-        std::future::pending().await
+    async fn exchange(&self, _: &Request, _: &Progress) -> Result<Answer<impl BodyReader>, Failure> {
+        std::future::pending::<Result<Answer<Bytes>, Failure>>().await
     }
 
     fn idle(&self) -> usize {
-        self.0.idle()
+        0
     }
 
-    fn expire(&self, _now: Micros) {
+    fn expire(&self, _: Micros) {
         panic!("a defect, which the test makes");
     }
 }
 
 #[test]
 fn a_fetch_thread_that_has_ended_is_noticed() {
-    let fetcher = Fetcher::start_with(settings(), Defective).unwrap();
+    let fetcher = Fetcher::start_with(settings(), |_| Ok(Defective)).unwrap();
     assert!(fetcher.check().is_ok(), "it waits for orders");
     fetcher.submit(vec![request("http://a.com/", &["127.0.0.1"])]);
     assert!(fetcher.completed(1, Duration::from_secs(2)).is_empty());
