@@ -8,6 +8,7 @@ import json
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -172,6 +173,12 @@ class Ours:
             counts: dict[str, int] = json.load(answer)["statistics"]
         return counts
 
+    def has_http(self) -> bool:
+        """Whether its HTTP side listens: it begins a moment after the names' side."""
+        with contextlib.suppress(urllib.error.URLError):
+            return bool(self.statistics())
+        return False
+
 
 @contextlib.contextmanager
 def our_server(folder: Path, *upstreams: str, tier: str = "lower", settings: str = "") -> Iterator[Ours]:
@@ -179,7 +186,9 @@ def our_server(folder: Path, *upstreams: str, tier: str = "lower", settings: str
     http = free_port()
     lines = f'workers = 1\ncapacity = 10_000\nhttp = "127.0.0.1:{http}"\n{settings}'
     with running_ours(folder, upstreams, tier=tier, settings=lines) as server:
-        yield Ours(server, http)
+        ours = Ours(server, http)
+        wait_for("its HTTP side listens", ours.has_http)
+        yield ours
         assert server.alive, server.log.read_text()
 
 

@@ -328,8 +328,19 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Has a queue with URLs wait for what is next: its name, or its turn in the schedule.
+    /// Has a queue with URLs wait for what is next: its name, or its turn in the schedule. It is put aside instead of the latter if its
+    /// address has enough others there.
     fn enqueue(&mut self, id: QueueId, now: Micros) {
+        self.enqueue_or(id, true, now);
+    }
+
+    /// The same of a queue that cannot be put aside.
+    fn enqueue_anyway(&mut self, id: QueueId, now: Micros) {
+        self.enqueue_or(id, false, now);
+    }
+
+    /// The same; `aside`: whether it may be put aside.
+    fn enqueue_or(&mut self, id: QueueId, aside: bool, now: Micros) {
         let healthy_at = self.trouble.health.clock(now);
         self.hosts.recount(id);
         let queue = &self.hosts[id];
@@ -352,11 +363,11 @@ impl<R: Resolve> Frontier<R> {
         match &queue.name {
             Name::Asked { .. } => {}
             Name::Known { clock, expires, .. } if *expires > now => {
-                let (clock, has_capacity) = (*clock, self.politeness.has_capacity(queue));
-                if has_capacity && self.hosts.is_crowded_out(id, clock, self.schedule.len_of(clock)) {
-                    return;
-                }
-                if has_capacity {
+                let clock = *clock;
+                if self.politeness.has_capacity(queue) {
+                    if aside && self.hosts.is_crowded_out(id, clock, self.schedule.len_of(clock)) {
+                        return;
+                    }
                     self.take_turn(id, clock, now);
                 }
                 self.names.refresh_if_due(&mut self.hosts, id, now);

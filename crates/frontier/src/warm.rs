@@ -90,27 +90,17 @@ impl<R: Resolve> Frontier<R> {
         }
         let leaving = leaving.into_iter().map(|(id, address)| (id, Some(address))).collect();
         let most = if is_in_doubt { 0 } else { usize::MAX };
-        for (id, address) in self.leave(leaving, most, now)? {
-            match (&self.hosts[id].name, address) {
-                (Name::Known { clock, expires, .. }, Some(address))
-                    if *clock == address && *expires > now && !self.hosts[id].is_scheduled =>
-                {
-                    self.take_turn(id, address, now);
-                }
-                _ => self.enqueue(id, now),
-            }
+        for (id, _) in self.leave(leaving, most, now)? {
+            self.enqueue_anyway(id, now);
         }
         Ok(())
     }
 
     /// Has hosts come back that were put aside, for addresses that have few of them now. Those that were given up fail.
     fn call_back(&mut self, now: Micros) -> io::Result<()> {
-        let (hosts, schedule) = (&mut self.hosts, &self.schedule);
-        let enough = hosts.enough_of_address();
-        let mut crowds = std::mem::take(&mut hosts.crowds);
-        let wanting = crowds.take_wanting(|address| hosts.are_few(schedule.len_of(address)), now);
-        hosts.crowds = crowds;
-        for address in wanting {
+        let (enough, few) = (self.hosts.enough_of_address(), self.hosts.few_of_address());
+        let schedule = &self.schedule;
+        for address in self.hosts.crowds.take_wanting(|address| schedule.len_of(address) < few, now) {
             let healthy_at = self.trouble.health.clock(now);
             let is_given_up = |evidence: &Evidence| evidence.given_up.is_some_and(|until| until > healthy_at);
             let given_up = self.hosts.crowds.given_up(address).filter(is_given_up);

@@ -16,7 +16,7 @@ pub(super) const KEY_BITS: u32 = 48;
 pub(super) enum Wait {
     /// For space in memory: it comes back in the order of the journal of waiting hosts.
     Space = 0,
-    /// For other hosts of its address ([`super::Cold::park`]).
+    /// For other hosts of its address ([`super::Cold::put_aside`]).
     Address = 1,
     /// For a URL: it has none.
     Url = 2,

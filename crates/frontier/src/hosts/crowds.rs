@@ -110,9 +110,9 @@ impl Hosts {
         (self.warm_hosts / 4).clamp(1, ENOUGH)
     }
 
-    /// Whether an address with so many hosts in the schedule has few of them.
-    pub(crate) fn are_few(&self, scheduled: usize) -> bool {
-        scheduled < self.enough_of_address().div_ceil(2)
+    /// Hosts of one address in the schedule, below which it wants others back.
+    pub(crate) fn few_of_address(&self) -> usize {
+        self.enough_of_address().div_ceil(2)
     }
 
     /// Whether a host is to be put aside instead of into the schedule, in which its address has so many: it is told to leave then.
@@ -128,7 +128,7 @@ impl Hosts {
 
     /// An address has so many hosts in the schedule now, one less than before.
     pub(crate) fn was_served(&mut self, address: AddressId, scheduled: usize) {
-        if self.are_few(scheduled) && self.crowds.by_address.contains_key(&address) {
+        if scheduled < self.few_of_address() && self.crowds.by_address.contains_key(&address) {
             self.crowds.wanting.push(address);
         }
     }
