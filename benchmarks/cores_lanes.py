@@ -1,7 +1,7 @@
 """A crawl in shards on a replayed web: `python -m benchmarks.cores_lanes LANES PAGES BYTES`.
 
 The whole crawl of `lycosa.crawl` but for names and network: responses are replayed inside the process by a stage in
-Python. Prints one JSON object with the CPU time of each thread, and of the calls that hold the log's lock.
+Python. Prints one JSON object with the CPU time of each thread, and of what holds the log's lock.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import lycosa
-from lycosa import Outcomes, Requests, assemble
+from lycosa import assemble
+from lycosa._core import Log as CoreLog
 from lycosa.fetch import ScriptedFetch
-from lycosa.stages import Stages
-from lycosa.store.patient import PatientLog
+from lycosa.stages import Log, Stages
+from lycosa.store.patient import Patience, PatientLog
 
 #: Hosts by address, so that no name is looked up; pages that are the same but for their links.
 HOSTS, BODIES = 512, 128
@@ -54,24 +54,20 @@ def bodies(pages: int, size: int) -> list[bytes]:
     return made
 
 
-class TimedLog(PatientLog):
-    """The crawl's log, with the CPU time of the calls that hold its lock."""
+class ObservedLog(PatientLog):
+    """The crawl's log, which the benchmark can ask for the CPU time of its lock."""
 
-    spent = 0.0
+    made: list[Log] = []
 
-    def append(self, outcomes: Outcomes) -> None:
-        """Record outcomes."""
-        self._timed(lambda: super(TimedLog, self).append(outcomes))
+    def __init__(self, log: Log, place: Path, patience: Patience) -> None:
+        """As the crawl makes it."""
+        super().__init__(log, place, patience)
+        self.made.append(log)
 
-    def append_leases(self, requests: Requests) -> None:
-        """Record requests that are about to be sent."""
-        self._timed(lambda: super(TimedLog, self).append_leases(requests))
-
-    def _timed(self, call: Callable[[], None]) -> None:
-        """Count a call; races between lanes lose a few."""
-        began = time.thread_time()
-        call()
-        TimedLog.spent += time.thread_time() - began
+    @classmethod
+    def lock_seconds(cls) -> float:
+        """Seconds of CPU for which threads have held the lock."""
+        return sum(log.lock_seconds() for log in cls.made if isinstance(log, CoreLog))
 
 
 def threads() -> dict[str, float]:
@@ -93,7 +89,7 @@ def main(lanes: int, pages: int, size: int) -> None:
     politeness: dict[str, Any] = {"host_interval": 0, "address_interval": 0, "robots": False, "response_multiple": 0}
     politeness |= {"host_concurrency": 64, "address_concurrency": 64, "share_clocks": False}
     made = bodies(max(pages // HOSTS, 1), size)
-    assemble.PatientLog = TimedLog  # type: ignore[attr-defined]  # measured where all lanes meet
+    assemble.PatientLog = ObservedLog  # type: ignore[attr-defined]  # measured where all lanes meet
 
     def changed(stages: Stages) -> Stages:
         # By a checksum: the same page has the same links in each process.
@@ -118,7 +114,7 @@ def main(lanes: int, pages: int, size: int) -> None:
             count += len(batch)
             # Threads are gone when the crawl is: the last sample before that counts.
             if time.monotonic() - looked > SAMPLE:
-                sample = {"threads": threads(), "log_seconds": TimedLog.spent, "sampled": count}
+                sample = {"threads": threads(), "log_seconds": ObservedLog.lock_seconds(), "sampled": count}
                 looked = time.monotonic()
         spent = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - cpu}
     print(json.dumps({"pages": count, **spent, **sample}))

@@ -12,7 +12,7 @@ import pyarrow
 from lycosa import _core
 from lycosa.kinds import FORBIDDEN, choices, groups
 from lycosa.records import Outcomes
-from lycosa.reference import Setting, rooms, settings, toml
+from lycosa.reference import Setting, sections, settings, toml
 
 ROOT = Path(__file__).parent.parent
 
@@ -185,12 +185,12 @@ def settings_page() -> str:
         "",
         *TASKS.splitlines(),
     ]
-    about = dict(rooms())
-    room = None
+    about = dict(sections())
+    section = None
     for setting in settings():
-        if setting.room != room:
-            room = setting.room
-            title = f"`[{room}]`: {about[room]}" if room else "The job itself (top level of the file)"
+        if setting.section != section:
+            section = setting.section
+            title = f"`[{section}]`: {about[section]}" if section else "The job itself (top level of the file)"
             lines += ["", f"## {title}", "", "| key | default | value | |", "|---|---|---|---|"]
         value = ", ".join(filter(None, (setting.kind, setting.unit, setting.bounds)))
         fixed = " *Fixed.*" if setting.fixed else ""
@@ -344,9 +344,9 @@ def errors_page() -> str:
 
 def settings_types() -> str:
     """The types of ``lycosa.crawl``."""
-    by_room: dict[str, list[Setting]] = {}
+    by_section: dict[str, list[Setting]] = {}
     for setting in settings():
-        by_room.setdefault(setting.room, []).append(setting)
+        by_section.setdefault(setting.section, []).append(setting)
     lines = [
         '"""The keys of a job as types: what ``lycosa.crawl`` takes. Made by ``python -m tools.reference`` from job.py."""',
         "",
@@ -357,13 +357,13 @@ def settings_types() -> str:
         "from typing import Literal, TypedDict",
         "",
     ]
-    for name, about in [*rooms()][1:]:
+    for name, about in [*sections()][1:]:
         lines += ["", f"class {name.title()}Settings(TypedDict, total=False):", f'    """{about}"""', ""]
-        lines += [f"    {each.name}: {_type(each.annotation)}" for each in by_room[name]]
+        lines += [f"    {each.name}: {_type(each.annotation)}" for each in by_section[name]]
         lines += [""]
     lines += ["", "class CrawlSettings(TypedDict, total=False):", '    """One crawl, but for its seeds."""', ""]
-    lines += [f"    {each.name}: {_type(each.annotation)}" for each in by_room[""] if each.name != "seeds"]
-    lines += [f"    {name}: {name.title()}Settings" for name, _ in [*rooms()][1:]]
+    lines += [f"    {each.name}: {_type(each.annotation)}" for each in by_section[""] if each.name != "seeds"]
+    lines += [f"    {name}: {name.title()}Settings" for name, _ in [*sections()][1:]]
     return "\n".join(lines) + "\n"
 
 

@@ -66,7 +66,7 @@ pub fn log_repair(data: &[u8]) {
     );
     assert_eq!(end, segments.whole(), "all that is whole, and nothing else");
     let request = Request::get(CrawlUrl::parse("http://example.com/").expect("a URL"));
-    log.append([Entry::accepted(&request, 1)]).expect("a disk with room");
+    log.append([Entry::accepted(&request, 1)]).expect("a disk with space");
     drop(log);
     if is_begun {
         let (file, before) =

@@ -104,7 +104,7 @@ impl Segments {
     pub(crate) fn write(&self, directory: &Path) {
         let mut start = 0;
         for segment in &self.0 {
-            fs::write(directory.join(format!("{start:020}.log")), segment).expect("a disk with room");
+            fs::write(directory.join(format!("{start:020}.log")), segment).expect("a disk with space");
             start += segment.len();
         }
     }

@@ -106,7 +106,7 @@ pub fn snapshot_file(data: &[u8]) {
         file.extend(crc32fast::hash(&file).to_le_bytes());
     }
     let place = directory();
-    fs::write(place.join(format!("{POSITION:020}.snapshot")), &file).expect("a disk with room");
+    fs::write(place.join(format!("{POSITION:020}.snapshot")), &file).expect("a disk with space");
     let snapshots = Snapshots::open(&place, POSITION).expect("a directory");
     let read = || -> Result<Vec<u8>, LogError> {
         let mut reader = snapshots.newest(POSITION)?.next().expect("one file")?;

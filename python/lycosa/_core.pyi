@@ -778,7 +778,7 @@ class Resolver:
     def take(self, max: int, within: float) -> Resolutions:
         """Return at most ``max`` available answers; waits at most ``within`` seconds for the first."""
 
-    def room(self) -> int:
+    def free(self) -> int:
         """Return how many more names can be submitted now."""
 
     def pending(self) -> int:
@@ -1206,6 +1206,9 @@ class Log:
     def doubt(self, since: float | None) -> None: ...
     def failed(self, kinds: list[str]) -> FailedUrls: ...
     def ended(self, requests: Requests) -> Outcomes: ...
+    def lock_seconds(self) -> float:
+        """Seconds of CPU for which threads have held the log's lock: what all lanes share."""
+
     def sync(self) -> None: ...
     def end(self) -> int: ...
     def committed(self) -> int:

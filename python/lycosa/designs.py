@@ -39,18 +39,18 @@ def refuse_other_designs(
     given: Mapping[str, Any],
     design: str,
     setting: str,
-    room: str = "",
+    section: str = "",
     designs: Mapping[str, tuple[str, ...]] = DESIGNS,
 ) -> None:
     """Raise SettingError for a setting that the design does not have; one that is `None` was not given.
 
-    ``setting``: the setting that chooses the design. ``room``: prefix of the settings, such as ``names.`` in a job.
+    ``setting``: the setting that chooses the design. ``section``: prefix of the settings, such as ``names.`` in a job.
     """
     for key, owners in designs.items():
         value = given.get(key)
         if value is not None and design not in owners:
             allowed = f"none with {setting} = {design}; it is a setting of {' and '.join(owners)}"
-            raise SettingError(f"{room}{key}", value, allowed)
+            raise SettingError(f"{section}{key}", value, allowed)
 
 
 def check_weight(given: object) -> object:

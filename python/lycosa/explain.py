@@ -48,19 +48,19 @@ def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
 def _suggestion(path: list[str], model: type[BaseModel]) -> str:
     """Suggest a similar setting of the same component, else of another; else list those of the component."""
     keys = list(_keys(model, ""))
-    room = "".join(f"{part}." for part in path[:-1])
-    beside = [key for key in keys if key.startswith(room) and "." not in key[len(room) :]]
-    of_room = ", ".join(key[len(room) :] for key in beside)
+    section = "".join(f"{part}." for part in path[:-1])
+    beside = [key for key in keys if key.startswith(section) and "." not in key[len(section) :]]
+    of_section = ", ".join(key[len(section) :] for key in beside)
     return (
         nearest(path[-1], beside)
         or nearest(path[-1], keys, SIMILAR_ELSEWHERE)
-        or f"; known{f' in {room[:-1]}' if room else ''}: {of_room}"
+        or f"; known{f' in {section[:-1]}' if section else ''}: {of_section}"
     )
 
 
-def _keys(model: type[BaseModel], room: str) -> Iterator[str]:
+def _keys(model: type[BaseModel], section: str) -> Iterator[str]:
     """Yield all keys of a model, including its components."""
     for name, field in model.model_fields.items():
-        yield f"{room}{name}"
+        yield f"{section}{name}"
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _keys(field.annotation, f"{room}{name}.")
+            yield from _keys(field.annotation, f"{section}{name}.")

@@ -20,7 +20,7 @@ from lycosa.model import (
     BaseModel,
     BeforeValidator,
     Field,
-    Room,
+    Section,
     ValidationError,
     model_validator,
 )
@@ -114,7 +114,7 @@ Seconds = Annotated[float, Unit("s")]
 Bytes = Annotated[int, Unit("bytes")]
 
 
-class Names(Room):
+class Names(Section):
     """DNS."""
 
     resolvers: tuple[Annotated[str, AfterValidator(_resolver)], ...] = Field(
@@ -228,7 +228,7 @@ class Names(Room):
         return self
 
 
-class Politeness(Room):
+class Politeness(Section):
     """How sites are treated."""
 
     robots: bool = Field(True, description="whether robots.txt is obeyed (RFC 9309)")
@@ -308,7 +308,7 @@ class Politeness(Room):
     max_redirects: int = Field(10, ge=0, le=50, description="redirects in a row")
 
 
-class Fetch(Room):
+class Fetch(Section):
     """HTTP."""
 
     slots: int = Field(128, ge=1, le=10_000, description="concurrent requests")
@@ -325,7 +325,7 @@ class Fetch(Room):
     )
 
 
-class Parse(Room):
+class Parse(Section):
     """Parsing."""
 
     threads: int = Field(0, ge=0, le=256, description="parser threads; 0: one per core")
@@ -338,7 +338,7 @@ class Parse(Room):
     max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="size of a decoded body")
 
 
-class Frontier(Room):
+class Frontier(Section):
     """The frontier: deduplication, shards, patience, memory, snapshots."""
 
     key: Annotated[Literal["md5", "md5-16", "keyed"], FIXED] = Field(
@@ -389,13 +389,13 @@ class Frontier(Room):
     warm_hosts: int | None = Field(
         None,
         ge=1,
-        description="hosts in memory that URLs wait for, beside hosts that fail, that ask for a long pause or that "
-        "have hundreds of URLs; further ones wait on disk, about fifty bytes in memory each. none: as many as fit "
-        "into an eighth of memory",
+        description="hosts in memory that URLs wait for, beside hosts that fail (a quarter as many, and those that are "
+        "tried again within a minute), that ask for a long pause or that have hundreds of URLs; further ones wait on "
+        "disk, about fifty bytes in memory each. none: as many as fit into an eighth of memory",
     )
 
 
-class Store(Room):
+class Store(Section):
     """The log and the outputs."""
 
     segment_bytes: Bytes = Field(256 * MIB, ge=MIB, le=4096 * MIB, description="size of one file of the log")
@@ -412,7 +412,7 @@ class Store(Room):
     )
 
 
-class Url(Room):
+class Url(Section):
     """Normalisation of links; seeds and redirects are used as they are given."""
 
     drop_tracking: bool = Field(True, description="drop utm_*, gclid, fbclid and similar parameters")
@@ -429,7 +429,7 @@ class Url(Room):
     )
 
 
-Component = TypeVar("Component", bound=Room)
+Component = TypeVar("Component", bound=Section)
 
 
 def _defaults(component: type[Component]) -> Component:
@@ -438,7 +438,7 @@ def _defaults(component: type[Component]) -> Component:
     return field
 
 
-class Job(Room):
+class Job(Section):
     """One crawl."""
 
     seeds: tuple[str, ...] = Field((), description="absolute URLs to start from")
@@ -556,9 +556,9 @@ def read_job(path: Path, name: str = "job") -> dict[str, Any]:
 def is_fixed(key: str) -> bool:
     """Return whether a setting, such as ``frontier.key``, may not change when a crawl is resumed."""
     model: type[BaseModel] = Job
-    *rooms, name = key.split(".")
-    for room in rooms:
-        model = model.model_fields[room].annotation  # type: ignore[assignment]  # components are models
+    *sections, name = key.split(".")
+    for section in sections:
+        model = model.model_fields[section].annotation  # type: ignore[assignment]  # components are models
     return FIXED in model.model_fields[name].metadata
 
 

@@ -116,11 +116,11 @@ def check_bodies(job: Job) -> None:
     lanes = job.frontier.shards
     most = shares(job).of_lane(lanes).total // BODY
     whose = "memory; or a larger memory" if lanes == 1 else "a shard's memory; or a larger memory, or fewer shards"
-    for room, name in ((job.fetch, "max_body_bytes"), (job.parse, "max_decoded_bytes")):
-        given, default = getattr(room, name), type(room).model_fields[name].default
+    for section, name in ((job.fetch, "max_body_bytes"), (job.parse, "max_decoded_bytes")):
+        given, default = getattr(section, name), type(section).model_fields[name].default
         if given > max(most, default):
             allowed = f"at most {most:,}, an eighth of {whose}"
-            raise SettingError(f"{type(room).__name__.lower()}.{name}", given, allowed)
+            raise SettingError(f"{type(section).__name__.lower()}.{name}", given, allowed)
 
 
 def divided(job: Job, of: Shares) -> Job:
@@ -145,21 +145,21 @@ def lane_job(job: Job, of: Shares) -> Job:
     if of.total < LEAST_MEMORY:
         allowed = f"at most {memory // LEAST_MEMORY}: each needs {LEAST_MEMORY // MIB} MiB of {memory // MIB} MiB"
         raise SettingError("frontier.shards", lanes, allowed)
-    limits = {(room, name): getattr(getattr(job, room), name) for room, name in LIMITS}
+    limits = {(section, name): getattr(getattr(job, section), name) for section, name in LIMITS}
     limits["parse", "threads"] = job.parse.threads or max(cores, lanes)
     if job.names.cache_file is not None:
         del limits["names", "capacity"]  # all lanes use the file's
     if job.frontier.shard_by == "domain":
         del limits["politeness", "domain_hosts"]  # all hosts of a domain are in one shard
     parts: dict[str, dict[str, Any]] = {}
-    for (room, name), limit in limits.items():
+    for (section, name), limit in limits.items():
         if limit is None:
             continue
-        if limit < lanes * (least := LIMITS[room, name]):
+        if limit < lanes * (least := LIMITS[section, name]):
             most = max(1, int(limit // least))
-            allowed = f"at most {most}: each needs {least:,} of {room}.{name}, which is {limit:,}; or a larger {name}"
+            allowed = f"at most {most}: each needs {least:,} of {section}.{name}, which is {limit:,}; or a larger {name}"
             raise SettingError("frontier.shards", lanes, allowed)
-        parts.setdefault(room, {})[name] = limit // lanes if isinstance(limit, int) else limit / lanes
+        parts.setdefault(section, {})[name] = limit // lanes if isinstance(limit, int) else limit / lanes
     return _changed(divided(job, of), parts)
 
 

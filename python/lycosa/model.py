@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, get_args
 
-__all__ = ["AfterValidator", "BaseModel", "BeforeValidator", "Field", "Room", "ValidationError", "model_validator"]
+__all__ = ["AfterValidator", "BaseModel", "BeforeValidator", "Field", "Section", "ValidationError", "model_validator"]
 
 
 class _Later(ModuleType):
@@ -57,7 +57,7 @@ with _later("importlib.metadata", "secrets"):
         model_validator,
     )
 
-    class Room(BaseModel):
+    class Section(BaseModel):
         """Settings of one component; unknown keys are errors. ``"none"`` is `None`, which TOML does not have.
 
         Its validator is built when it is first needed: components of a job need none of their own.
@@ -80,4 +80,4 @@ with _later("importlib.metadata", "secrets"):
                 for name, value in given.items()
             }
 
-    Room.model_rebuild()  # the first validator that is built imports the first of them
+    Section.model_rebuild()  # the first validator that is built imports the first of them

@@ -22,7 +22,7 @@ WIDTH = 100
 class Setting:
     """One key of a job."""
 
-    room: str  # empty for the job itself
+    section: str  # empty for the job itself
     name: str
     kind: str  # what a value is, in words
     annotation: Any
@@ -35,10 +35,10 @@ class Setting:
     @property
     def key(self) -> str:
         """The name with its component's."""
-        return f"{self.room}.{self.name}" if self.room else self.name
+        return f"{self.section}.{self.name}" if self.section else self.name
 
 
-def rooms(model: type[BaseModel] = Job) -> Iterator[tuple[str, str]]:
+def sections(model: type[BaseModel] = Job) -> Iterator[tuple[str, str]]:
     """Yield the components of a job with their descriptions; the job itself first, without a name."""
     yield "", str(model.__doc__)
     for name, field in model.model_fields.items():
@@ -46,7 +46,7 @@ def rooms(model: type[BaseModel] = Job) -> Iterator[tuple[str, str]]:
             yield name, str(field.annotation.__doc__)
 
 
-def settings(model: type[BaseModel] = Job, room: str = "") -> Iterator[Setting]:
+def settings(model: type[BaseModel] = Job, section: str = "") -> Iterator[Setting]:
     """Yield all keys: those of the job itself, then component by component."""
     inner: list[tuple[str, type[BaseModel]]] = []
     for name, field in model.model_fields.items():
@@ -58,7 +58,7 @@ def settings(model: type[BaseModel] = Job, room: str = "") -> Iterator[Setting]:
         unit = next((found.name for found in metadata if isinstance(found, Unit)), "")
         meaning, fixed = field.description or "", FIXED in metadata
         yield Setting(
-            room, name, _kind(annotation), annotation, field.default, _bounds(metadata), unit, meaning, fixed
+            section, name, _kind(annotation), annotation, field.default, _bounds(metadata), unit, meaning, fixed
         )
     for name, annotation in inner:
         yield from settings(annotation, name)
@@ -70,11 +70,11 @@ def template() -> str:
         "# A job for `lycosa crawl --job FILE`. Every key is listed with its default: remove its # to set it.",
         '# Seeds and a user agent that says how to reach you are required. "none" means no limit or no value.',
     ]
-    room = ""
+    section = ""
     for setting in settings():
-        if setting.room != room:
-            room = setting.room
-            lines += ["", f"[{room}]  # {dict(rooms())[room]}"]
+        if setting.section != section:
+            section = setting.section
+            lines += ["", f"[{section}]  # {dict(sections())[section]}"]
         about = f"{setting.meaning} ({_limits(setting)})"
         lines += ["", *(f"# {line}" for line in textwrap.wrap(about, WIDTH))]
         lines.append(f"#{setting.name} = {toml(setting.default)}")

@@ -66,12 +66,12 @@ def reopened(opened: int, before: Mapping[str, int], after: Mapping[str, int], u
     return f"{counted(opened, 'URL')} that had failed" + (f" ({by_kind})" if by_kind else "")
 
 
-def _changes(old: dict[str, Any], new: dict[str, Any], room: str = "") -> list[Change]:
+def _changes(old: dict[str, Any], new: dict[str, Any], section: str = "") -> list[Change]:
     """Return the settings that differ, without the seeds. A setting that is a table is one setting."""
     changes = []
     for name, value in new.items():
-        before, key = old.get(name), f"{room}{name}"
-        if not room and isinstance(value, dict) and isinstance(before, dict):
+        before, key = old.get(name), f"{section}{name}"
+        if not section and isinstance(value, dict) and isinstance(before, dict):
             changes += _changes(before, value, f"{key}.")
         elif value != before and key != "seeds":
             changes.append(Change(key, before, value))

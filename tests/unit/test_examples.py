@@ -258,14 +258,14 @@ def test_the_sink_waits_while_the_disk_is_full(
     sink.pages.execute(f"PRAGMA max_page_count = {pages}")
     opened, opens = sink.open, []
 
-    def roomy(first: int, end: int) -> int:
+    def spacious(first: int, end: int) -> int:
         """There is room again when it is opened once more."""
         opens.append(first)
         if len(opens) == 3:
             sink.pages.execute("PRAGMA max_page_count = 1000")
         return int(opened(first, end))
 
-    sink.open = roomy
+    sink.open = spacious
     urls = [f"{SITE}/{number:02}" for number in range(40)]
     crawled(sink, *urls, title="t" * 1_000)
     assert rows_of(tmp_path / "pages.db", "url") == [(url,) for url in urls]

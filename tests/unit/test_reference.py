@@ -32,8 +32,8 @@ def test_a_template_is_a_job_file_whose_keys_are_all_there_with_their_defaults()
 
 
 def template_rooms() -> set[str]:
-    """The rooms of a job."""
-    return {setting.room for setting in settings()}
+    """The sections of a job."""
+    return {setting.section for setting in settings()}
 
 
 def test_a_crawl_takes_every_key_of_a_job_but_seeds_and_no_other() -> None:

@@ -52,20 +52,20 @@ enum Coding {
 /// MiB, others 32 KiB).
 pub fn decode(body: &Bytes, content_encoding: Option<&str>, limit: usize) -> Result<Bytes, Failure> {
     let codings = codings(content_encoding.unwrap_or_default())?;
-    let (mut bytes, mut room) = (body.clone(), limit);
+    let (mut bytes, mut left) = (body.clone(), limit);
     for coding in codings.into_iter().rev() {
         if bytes.is_empty() {
             break; // servers also list a coding for empty bodies
         }
         let decoded = match coding {
-            Coding::Gzip => gunzip(&bytes, room),
-            Coding::Deflate => inflate(&bytes, room),
-            Coding::Brotli => unbrotli(&bytes, room),
-            Coding::Zstd => unzstd(&bytes, room),
+            Coding::Gzip => gunzip(&bytes, left),
+            Coding::Deflate => inflate(&bytes, left),
+            Coding::Brotli => unbrotli(&bytes, left),
+            Coding::Zstd => unzstd(&bytes, left),
         };
         bytes = finish(decoded.map_err(|problem| problem.failure(coding, limit))?);
         // The next coding's input is in memory with its output: both count.
-        room = limit - bytes.len();
+        left = limit - bytes.len();
     }
     if bytes.len() > limit {
         return Err(Problem::TooLarge.failure(Coding::Gzip, limit));
@@ -155,8 +155,8 @@ fn stream<'a>(
         let before = (output.len(), state.total_out());
         // Not into the whole capacity at once (`decompress_vec`), which would be zeroed first even if nothing
         // follows.
-        let room = (output.capacity() - before.0).min(INFLATED);
-        output.resize(before.0 + room, 0);
+        let space = (output.capacity() - before.0).min(INFLATED);
+        output.resize(before.0 + space, 0);
         let status = state
             .decompress(rest, &mut output[before.0..], FlushDecompress::None)
             .map_err(|error| Problem::Broken(error.to_string()))?;
@@ -169,7 +169,7 @@ fn stream<'a>(
         if status == Status::StreamEnd {
             return Ok(left);
         }
-        if output.len() == before.0 + room {
+        if output.len() == before.0 + space {
             if output.len() == output.capacity() {
                 grow(output, limit);
             }

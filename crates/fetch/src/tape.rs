@@ -59,9 +59,9 @@ impl Recording {
             let known = self.bytes.len();
             // The end may span known and new bytes.
             let Some(end) = end_of_head(&self.bytes, bytes) else {
-                let room = MAX_HEAD_BYTES.saturating_sub(known);
-                self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
-                self.is_whole = bytes.len() >= room;
+                let space = MAX_HEAD_BYTES.saturating_sub(known);
+                self.bytes.extend_from_slice(&bytes[..bytes.len().min(space)]);
+                self.is_whole = bytes.len() >= space;
                 return;
             };
             self.bytes.extend_from_slice(&bytes[..end]);

@@ -6,7 +6,7 @@ use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::Micros;
 
 use crate::portal_tests::{own, run, settle};
-use crate::tests::{SECOND, answer, frontier, url};
+use crate::scripted::{SECOND, answer, frontier, url};
 use crate::trouble_tests::{patient, world};
 use crate::{Frontier, Settings, State};
 

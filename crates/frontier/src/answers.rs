@@ -46,7 +46,11 @@ impl<R: Resolve> Frontier<R> {
     /// Applies a failure of a host's name: it is asked for again, or all URLs of the queue fail.
     fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
         match self.trouble.name_failed(&mut self.hosts, id, &failure, now) {
-            Some(retry_at) => self.names.retry(id, retry_at),
+            Some(retry_at) => {
+                if !self.hosts.is_put_off(id, self.trouble.troubled.len(), retry_at, now) {
+                    self.names.retry(id, retry_at);
+                }
+            }
             None => self.give_up_name(id, failure, expires.max(now.saturating_add(1))),
         }
     }
@@ -54,7 +58,7 @@ impl<R: Resolve> Frontier<R> {
     /// Gives up a name until then: all URLs of its queue fail.
     pub(crate) fn give_up_name(&mut self, id: QueueId, failure: Failure, expires: Micros) {
         self.names.fail(&mut self.hosts[id], failure, expires);
-        self.trouble.review_soon();
+        self.trouble.review_soon(&self.hosts);
         self.trouble.fail_later(&mut self.hosts, id);
     }
 

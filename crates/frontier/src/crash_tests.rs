@@ -6,7 +6,7 @@ use lycosa_records::{Body, Metadata, Outcome, Purpose, Request, RequestOptions};
 use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::portal_tests::{own, settle};
-use crate::tests::{Names, SECOND, answer, failed, frontier, url};
+use crate::scripted::{Names, SECOND, answer, failed, frontier, url};
 use crate::trouble_tests::{patient, world};
 use crate::{Frontier, Settings, State};
 

@@ -8,29 +8,29 @@ use lycosa_records::{Outcome, Purpose, Request, RequestOptions};
 use lycosa_url::{FailureKind, Micros};
 
 use crate::portal_tests::own;
-use crate::tests::{Names, SECOND, answer, failed, frontier, url};
+use crate::scripted::{Names, SECOND, answer, failed, frontier, url};
 use crate::{Frontier, Scope, Settings, State};
 
 /// A crawl of any host without robots.txt, with so many hosts in memory.
-fn settings(directory: &Path, warm_hosts: usize) -> Settings {
+pub(crate) fn settings(directory: &Path, warm_hosts: usize) -> Settings {
     let queue_directory = Some(directory.to_owned());
     Settings { scope: Scope::Any, robots: false, warm_hosts, queue_directory, ..Settings::default() }
 }
 
 /// Gives hosts an address: number `n` of `name` the result of `address(n)`.
-fn live_at(names: &Names, name: &str, hosts: u32, address: impl Fn(u32) -> String) {
+pub(crate) fn live_at(names: &Names, name: &str, hosts: u32, address: impl Fn(u32) -> String) {
     for number in 0..hosts {
         names.addresses.borrow_mut().insert(format!("{name}{number}.com"), address(number).parse().unwrap());
     }
 }
 
 /// The first pages of hosts.
-fn pages(name: &str, hosts: u32) -> Vec<lycosa_url::CrawlUrl> {
+pub(crate) fn pages(name: &str, hosts: u32) -> Vec<lycosa_url::CrawlUrl> {
     (0..hosts).map(|number| url(&format!("http://{name}{number}.com/"))).collect()
 }
 
 /// Runs a crawl until then; returns requests with their times.
-fn run(
+pub(crate) fn run(
     frontier: &mut Frontier<Names>,
     now: &mut Micros,
     until: Micros,

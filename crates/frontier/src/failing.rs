@@ -43,7 +43,7 @@ impl<R: Resolve> Frontier<R> {
     /// Settles some URLs of failing queues: a queue may be longer than memory.
     pub(crate) fn fail_some(&mut self, now: Micros) -> io::Result<()> {
         if self.trouble.next_failing().is_some() {
-            self.trouble.review_soon();
+            self.trouble.review_soon(&self.hosts);
         }
         while self.settled.len() < SETTLED_AT_ONCE
             && let Some(id) = self.trouble.next_failing()

@@ -11,6 +11,7 @@
 
 mod crowds;
 mod evict;
+mod retries;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
@@ -34,6 +35,8 @@ use crate::spill::Spill;
 use crate::strategy::Strategy;
 use crate::waiting::{Candidate, Waiting, pack};
 use crowds::Crowds;
+pub(crate) use evict::WaitsFor;
+use retries::Retries;
 
 /// Bytes of the tails that are written when memory is short: long tails first, and the shortest never, since the system call costs
 /// more than their memory.
@@ -54,6 +57,10 @@ pub(crate) struct Hosts {
     exempt: usize,
     /// Hosts that are put aside since their address has enough of them in memory.
     pub(crate) crowds: Crowds,
+    /// Hosts that are put aside since they fail.
+    pub(crate) retries: Retries,
+    /// Hosts in memory that are to be put aside, and what they wait for then.
+    leaving: Vec<(QueueId, WaitsFor)>,
     warm_hosts: usize,
     /// The number of hosts in memory up to which no other try is made to have some leave.
     sweep_at: usize,
@@ -86,6 +93,8 @@ impl Hosts {
             resting: 0,
             exempt: 0,
             crowds: Crowds::default(),
+            retries: Retries::default(),
+            leaving: Vec::new(),
             warm_hosts: settings.warm_hosts,
             sweep_at: 0,
             error: None,

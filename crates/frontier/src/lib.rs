@@ -289,10 +289,9 @@ impl<R: Resolve> Frontier<R> {
         let failing = self.trouble.next_failing().map(|_| 0);
         let wanted = self.names.wanted_at().map(|due| due.max(self.politeness.ready_at()));
         let review = self.trouble.review_due_at();
-        let another =
-            self.hosts.wants_another().then_some(0).into_iter().chain(self.hosts.crowds.due_at()).min();
         let health = self.trouble.health.due_at();
-        let times = [start, name, wanted, lease, failing, self.dedup.due_at(), health, review, another];
+        let times =
+            [start, name, wanted, lease, failing, self.dedup.due_at(), health, review, self.hosts.due_at()];
         times.into_iter().flatten().min()
     }
 
@@ -329,7 +328,7 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Has a queue with URLs wait for what is next: its name, or its turn in the schedule. It is put aside instead of the latter if its
-    /// address has enough others there.
+    /// address has enough others there, or if it fails and is tried again long from now.
     fn enqueue(&mut self, id: QueueId, now: Micros) {
         self.enqueue_or(id, true, now);
     }
@@ -365,10 +364,14 @@ impl<R: Resolve> Frontier<R> {
             Name::Known { clock, expires, .. } if *expires > now => {
                 let clock = *clock;
                 if self.politeness.has_capacity(queue) {
-                    if aside && self.hosts.is_crowded_out(id, clock, self.schedule.len_of(clock)) {
+                    let due = queue.pace.ready_at().max(queue.due_at());
+                    let is_aside = aside
+                        && (self.hosts.is_put_off(id, self.trouble.troubled.len(), due, now)
+                            || self.hosts.is_crowded_out(id, clock, self.schedule.len_of(clock)));
+                    if is_aside {
                         return;
                     }
-                    self.take_turn(id, clock, now);
+                    self.take_turn(id, clock, due, now);
                 }
                 self.names.refresh_if_due(&mut self.hosts, id, now);
             }
@@ -384,9 +387,8 @@ impl<R: Resolve> Frontier<R> {
     }
 
     /// Puts a queue into the schedule at its address.
-    fn take_turn(&mut self, id: QueueId, address: AddressId, now: Micros) {
+    fn take_turn(&mut self, id: QueueId, address: AddressId, due: Micros, now: Micros) {
         let queue = &self.hosts[id];
-        let due = queue.pace.ready_at().max(queue.due_at());
         let turn = Turn { queue: id, domain: queue.domain, level: queue.level(now) };
         self.schedule.enqueue(&self.politeness.addresses, address, due, turn);
         self.hosts.schedule(id, due, now);
@@ -424,6 +426,8 @@ impl<R> std::fmt::Debug for Frontier<R> {
 #[cfg(test)]
 mod alike_tests;
 #[cfg(test)]
+mod cookie_wall_tests;
+#[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
 mod crowds_tests;
@@ -439,6 +443,10 @@ mod reopen_tests;
 mod reports_tests;
 #[cfg(test)]
 mod requests_tests;
+#[cfg(test)]
+mod retries_tests;
+#[cfg(test)]
+mod scripted;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -164,6 +164,11 @@ impl<R: Resolve> Names<R> {
         queue.name = Name::Failed { failure, expires };
     }
 
+    /// A host leaves memory; whether it waited for its name, which is not asked for then.
+    pub(crate) fn forget(&mut self, waited: bool) {
+        self.unresolved -= u64::from(waited);
+    }
+
     /// Asks for a name again at this time, if the host still waits for it.
     pub(crate) fn retry(&mut self, id: QueueId, at: Micros) {
         self.retries.push(Reverse((at, id)));

@@ -7,13 +7,13 @@ use lycosa_url::{CrawlUrl, FailureKind, NameClass};
 use super::{Answered, Name, Names};
 use crate::hosts::Hosts;
 use crate::politeness::domains::Domains;
-use crate::tests::{SECOND, answer, crawl, failed, frontier, robots_or, run, url};
+use crate::scripted::{SECOND, answer, crawl, failed, frontier, robots_or, run, url};
 use crate::{Ahead, Scope, Settings, State};
 
 #[test]
 fn a_name_is_wanted_asked_for_and_prefetched() {
     let settings = Settings::default();
-    let resolver = crate::tests::Names::default();
+    let resolver = crate::scripted::Names::default();
     let (mut names, mut hosts) = (Names::new(&settings, resolver.clone()), Hosts::new(&settings));
     let id = hosts.find_or_insert("a.com", &mut Domains::default());
     hosts.push(id, &crate::waiting::Candidate::link(url("http://a.com/").borrow(), 1));

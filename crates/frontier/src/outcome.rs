@@ -119,7 +119,7 @@ impl<R: Resolve> Frontier<R> {
     pub fn done<'a>(&mut self, pages: impl IntoIterator<Item = &'a Outcome>, now: Micros) -> io::Result<()> {
         let mut links = Vec::new();
         for page in pages {
-            self.trouble.review_soon();
+            self.trouble.review_soon(&self.hosts);
             let request = &page.response.request;
             // Clocks count from the response's own end, which is earlier than this batch.
             let Some(lease) = self.end_lease(request.lease, page.response.finished) else { continue };

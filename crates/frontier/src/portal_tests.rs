@@ -6,7 +6,7 @@ use std::time::Duration;
 use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
-use crate::tests::{Names, SECOND, answer, frontier, robots_or, url};
+use crate::scripted::{Names, SECOND, answer, frontier, robots_or, url};
 use crate::trouble_tests::{patient, world};
 use crate::{Frontier, Settings, State};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lycosa_records::{Outcome, Request, RequestOptions};
 
-use super::tests::{Names, answer, frontier, url};
+use super::scripted::{Names, answer, frontier, url};
 use super::*;
 use crate::waiting::Waiting;
 
@@ -105,7 +105,7 @@ fn a_retry_and_a_redirect_keep_the_priority() {
     frontier.done([&moved], 0).unwrap();
     let second = take_one(&mut frontier, &mut 0).unwrap();
     assert_eq!((second.url.as_str(), second.options.clone()), ("http://a.com/new", options(3)));
-    let mut failed = super::tests::failed(second, 0, lycosa_url::FailureKind::ConnectionClosed);
+    let mut failed = super::scripted::failed(second, 0, lycosa_url::FailureKind::ConnectionClosed);
     frontier.judge([&mut failed]);
     assert!(failed.retry);
     frontier.done([&failed], 0).unwrap();

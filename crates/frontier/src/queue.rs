@@ -19,7 +19,7 @@ pub(crate) const LATER: usize = 16;
 
 /// A host's queue, with the host's state: `origins` is written by robots, `name` and `doubted` by names, `pace` by politeness,
 /// `is_scheduled` and `failing` where the queue is scheduled or failed, `rests`, `is_large`, `is_delayed`,
-/// `is_leaving` and `is_exempt` by hosts, all else by trouble.
+/// `is_leaving`, `is_retrying` and `is_exempt` by hosts, all else by trouble.
 #[derive(Debug)]
 pub(crate) struct Queue {
     /// The host, as in its URLs.
@@ -62,6 +62,8 @@ pub(crate) struct Queue {
     pub(crate) is_delayed: bool,
     /// Whether it is to be put aside, since its address has enough hosts in the schedule.
     pub(crate) is_leaving: bool,
+    /// Whether it has come back for a try and has not had it yet.
+    pub(crate) is_retrying: bool,
     /// Whether it is not counted among the hosts for which there is space.
     pub(crate) is_exempt: bool,
 }
@@ -90,6 +92,7 @@ impl Queue {
             is_large: false,
             is_delayed: false,
             is_leaving: false,
+            is_retrying: false,
             is_exempt: false,
         }
     }
@@ -102,6 +105,11 @@ impl Queue {
     /// Whether no URL waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.front.is_empty() && self.backlog.is_empty() && self.later.is_empty()
+    }
+
+    /// Whether there is evidence against it or its origins, or a robots.txt is asked for.
+    pub(crate) fn fails(&self) -> bool {
+        self.trouble.is_some() || self.origins.is_waiting()
     }
 
     /// URLs that wait.
@@ -130,6 +138,14 @@ impl Queue {
         };
         (self.backlog.is_empty() || self.later.len() >= LATER)
             && self.front.iter().chain(&self.later).all(parked)
+    }
+
+    /// When a robots.txt that all waiting URLs wait for is asked for again; 0: at any time.
+    pub(crate) fn parked_until(&self) -> Micros {
+        match self.origins.is_waiting() && self.is_parked() {
+            true => self.origins.evidence().map(|evidence| evidence.retry_at).min().unwrap_or(0),
+            false => 0,
+        }
     }
 
     /// Puts back a URL that was taken out: it is next when it is due.
@@ -186,6 +202,17 @@ impl Queue {
         if let Name::Known { expires, .. } = &mut self.name {
             *expires = 0;
         }
+    }
+
+    /// Forgets the failures since then, which were the crawl's own; the moment also on the healthy clock.
+    pub(crate) fn take_back(&mut self, since: Micros, healthy_at: Micros) {
+        if let Some(evidence) = self.trouble.as_mut().filter(|evidence| evidence.given_up.is_none())
+            && !evidence.take_back(healthy_at)
+        {
+            self.trouble = None;
+        }
+        self.origins.take_back(healthy_at);
+        self.pace.forgive(since);
     }
 
     /// Learns the mark of a page.

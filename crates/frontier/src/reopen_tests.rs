@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::tests::{Names, SECOND, answer, failed, frontier, run, url};
+use super::scripted::{Names, SECOND, answer, failed, frontier, run, url};
 use super::*;
 use lycosa_records::{Purpose, Request, RequestOptions};
 use lycosa_url::{Failure, FailureKind};

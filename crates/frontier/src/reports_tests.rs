@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lycosa_records::{Outcome, Request};
 use lycosa_url::{FailureKind, Micros};
 
-use crate::tests::{Names, SECOND, answer, failed, frontier, url};
+use crate::scripted::{Names, SECOND, answer, failed, frontier, url};
 use crate::trouble_tests::{patient, turn, world};
 use crate::{Frontier, Settings, Shared, State};
 

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use lycosa_records::{Entry, Purpose, Request};
 use lycosa_url::Micros;
 
-use super::tests::{Names, SECOND, answer, crawl, frontier, url};
+use super::scripted::{Names, SECOND, answer, crawl, frontier, url};
 use super::*;
 
 /// What a request is beyond a GET.

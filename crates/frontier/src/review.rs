@@ -79,16 +79,16 @@ impl<R: Resolve> Frontier<R> {
     /// Reports to the other shards whether this one has work other than hosts that fail.
     pub(crate) fn report_work(&mut self) {
         let has_work = self.tally.count(State::Waiting) > 0 || !self.leases.is_empty();
-        let others = !self.trouble.has_only_failing || self.trouble.troubled.is_empty();
+        let others = !self.trouble.has_only_failing || !self.trouble.has_failing(&self.hosts);
         self.trouble.health.reporter.set_busy(has_work && others);
     }
 
     /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
     pub fn only_failing(&self) -> bool {
-        self.trouble.only_failing.is_some() && !self.trouble.troubled.is_empty()
+        self.trouble.only_failing.is_some() && self.trouble.has_failing(&self.hosts)
     }
 
-    /// Hosts that fail and that URLs wait for, at most this many; those that are given up last come first.
+    /// Hosts in memory that fail and that URLs wait for, at most this many; those that are given up last come first.
     pub fn failing(&self, max: usize, now: Micros) -> Vec<Failing> {
         self.trouble.report(&self.hosts, max, now)
     }
@@ -211,6 +211,7 @@ impl Trouble {
         };
         let failing = self.troubled.iter().filter(|id| is_failing(id));
         let mut of_failing: usize = failing.map(|id| hosts[*id].len()).sum();
+        of_failing += usize::try_from(hosts.cold.failing_urls()).unwrap_or(usize::MAX);
         if !self.addresses.is_empty() {
             let lives_there = |queue: &&Queue| match &queue.name {
                 Name::Known { clock, .. } => self.addresses.contains_key(clock),

@@ -4,7 +4,7 @@ use lycosa_url::{FailureKind, Micros};
 
 use super::*;
 use crate::Scope;
-use crate::tests::{Names, SECOND, answer, crawl, frontier, url};
+use crate::scripted::{Names, SECOND, answer, crawl, frontier, url};
 
 /// A crawl that has asked two domains, and its snapshot.
 fn saved() -> (Frontier<Names>, Settings, Vec<u8>) {

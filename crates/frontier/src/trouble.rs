@@ -4,7 +4,7 @@
 //! itself is healthy is decided in `channel.rs`, whether a captive portal answers in `captive.rs`.
 //!
 //! Guarantees:
-//! 1. Every host with evidence is among `troubled`, and reviewed until it has none.
+//! 1. Every host in memory with evidence is among `troubled`, and reviewed until it has none; those on disk come back for each try.
 //! 2. A host is given up only when its evidence is enough ([`Trouble::is_enough`]) and cannot be the crawl's own trouble.
 //! 3. What a suspension explains is taken back ([`Trouble::take_back`]).
 
@@ -16,6 +16,7 @@ use lycosa_url::{Failure, FailureKind, Micros};
 
 use crate::Settings;
 use crate::captive::Captive;
+use crate::cold::Event;
 use crate::health::Health;
 use crate::health::is_denial;
 use crate::hosts::Hosts;
@@ -84,8 +85,13 @@ impl Trouble {
     }
 
     /// Something has changed that may decide over hosts with evidence.
-    pub(crate) fn review_soon(&mut self) {
-        self.review_wanted |= !self.troubled.is_empty();
+    pub(crate) fn review_soon(&mut self, hosts: &Hosts) {
+        self.review_wanted |= self.has_failing(hosts);
+    }
+
+    /// Whether any host fails, in memory or on disk.
+    pub(crate) fn has_failing(&self, hosts: &Hosts) -> bool {
+        !self.troubled.is_empty() || !hosts.retries.is_empty()
     }
 
     /// Has all URLs of a queue settled without a fetch.
@@ -333,15 +339,10 @@ impl Trouble {
         self.addresses.retain(|_, evidence| evidence.take_back(healthy_at));
         let failing: Vec<QueueId> = self.troubled.iter().copied().collect();
         for &id in &failing {
-            let queue = &mut hosts[id];
-            if let Some(evidence) = queue.trouble.as_mut().filter(|evidence| evidence.given_up.is_none())
-                && !evidence.take_back(healthy_at)
-            {
-                queue.trouble = None;
-            }
-            queue.origins.take_back(healthy_at);
-            queue.pace.forgive(since);
+            hosts[id].take_back(since, healthy_at);
         }
+        hosts.cold.happens(Event::TookBack(since, healthy_at));
+        hosts.recall();
         failing
     }
 }
@@ -354,7 +355,7 @@ mod tests {
 
     use super::*;
     use crate::politeness::domains::Domains;
-    use crate::tests::{SECOND, answer, failed, url};
+    use crate::scripted::{SECOND, answer, failed, url};
 
     fn parts() -> (Trouble, Hosts, QueueId) {
         let settings = Settings { patience: Duration::from_secs(60), ..Settings::default() };

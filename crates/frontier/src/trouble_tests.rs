@@ -6,7 +6,7 @@ use std::time::Duration;
 use lycosa_records::{Outcome, Purpose, Request, Times};
 use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
-use crate::tests::{Names, SECOND, answer, crawl, failed, frontier, robots_or, url};
+use crate::scripted::{Names, SECOND, answer, crawl, failed, frontier, robots_or, url};
 use crate::{Cause, Frontier, Scope, Settings, State};
 
 /// Any host, five minutes of patience.

@@ -11,18 +11,19 @@ use hashbrown::HashSet;
 use lycosa_url::Micros;
 
 use crate::cold::{ColdHost, Event, state};
+use crate::hosts::WaitsFor;
 use crate::names::Name;
 use crate::patience::Evidence;
 use crate::queue::Queue;
-use crate::schedule::{AddressId, QueueId};
+use crate::schedule::QueueId;
 use crate::waiting::{Candidate, Waiting};
 use crate::{Frontier, Resolve};
 
 /// Hosts that come back in one call, at most.
 const WOKEN_AT_ONCE: usize = 1000;
 
-/// A host that is to leave, and its address if it is put aside.
-type Leaving = (QueueId, Option<AddressId>);
+/// A host that is to leave, and what it waits for then.
+type Leaving = (QueueId, WaitsFor);
 
 impl<R: Resolve> Frontier<R> {
     /// The queue of a host, which comes back if it is on disk; `None`: the host has none.
@@ -64,13 +65,15 @@ impl<R: Resolve> Frontier<R> {
             || self.trouble.captive.is_captive();
         if !is_in_doubt {
             let since = now.saturating_sub(self.longest_doubt());
-            let rested = self.hosts.take_rested(since).into_iter().map(|id| (id, None)).collect();
+            let rested = self.hosts.take_rested(since);
+            let rested = rested.into_iter().map(|id| (id, WaitsFor::Space)).collect();
             for (id, _) in self.leave(rested, usize::MAX, now)? {
                 self.hosts.rest_longer(id, now);
             }
         }
         self.put_aside(is_in_doubt, now)?;
         self.call_back(now)?;
+        self.try_again(now)?;
         for _ in 0..WOKEN_AT_ONCE {
             if !self.hosts.wants_another() {
                 break;
@@ -82,16 +85,27 @@ impl<R: Resolve> Frontier<R> {
         self.hosts.relieve(self.dedup.memory())
     }
 
-    /// Puts hosts aside whose addresses have enough of them in memory; those that cannot leave have their turn.
+    /// Puts hosts aside that are to wait on disk; those that cannot leave have their turn.
     fn put_aside(&mut self, is_in_doubt: bool, now: Micros) -> io::Result<()> {
-        let leaving = self.hosts.crowds.take_leaving();
-        for (id, _) in &leaving {
-            self.hosts[*id].is_leaving = false;
-        }
-        let leaving = leaving.into_iter().map(|(id, address)| (id, Some(address))).collect();
+        let leaving = self.hosts.take_leaving();
         let most = if is_in_doubt { 0 } else { usize::MAX };
-        for (id, _) in self.leave(leaving, most, now)? {
-            self.enqueue_anyway(id, now);
+        for (id, waits_for) in self.leave(leaving, most, now)? {
+            match (&self.hosts[id].name, waits_for) {
+                (Name::Asked { .. }, WaitsFor::Time(at)) => self.names.retry(id, at),
+                _ => self.enqueue_anyway(id, now),
+            }
+        }
+        Ok(())
+    }
+
+    /// Has hosts come back that fail, for their next try.
+    fn try_again(&mut self, now: Micros) -> io::Result<()> {
+        for _ in 0..WOKEN_AT_ONCE {
+            let Some(key) = self.hosts.take_retry(now) else { break };
+            // One that has come back for another reason may be on disk again.
+            if self.hosts.cold.is_aside(key) {
+                self.warm(key, None, now)?;
+            }
         }
         Ok(())
     }
@@ -121,7 +135,7 @@ impl<R: Resolve> Frontier<R> {
     /// Has hosts leave while a log is replayed, in which no host has its turn; `now`: the last time in the log.
     pub(crate) fn sweep(&mut self, now: Micros) -> io::Result<()> {
         if self.hosts.is_overfull() {
-            let all = self.hosts.iter().map(|(id, _)| (id, None)).collect();
+            let all = self.hosts.iter().map(|(id, _)| (id, WaitsFor::Space)).collect();
             let too_many = self.hosts.too_many();
             self.leave(all, too_many, now)?;
             self.hosts.was_swept();
@@ -129,42 +143,50 @@ impl<R: Resolve> Frontier<R> {
         Ok(())
     }
 
-    /// Has some of these hosts leave, at most so many; those with an address are put aside. Returns those that stay.
+    /// Has some of these hosts leave, at most so many. Returns those that stay.
     fn leave(&mut self, hosts: Vec<Leaving>, most: usize, now: Micros) -> io::Result<Vec<Leaving>> {
         let mut stay = Vec::new();
         if hosts.is_empty() {
             return Ok(stay);
         }
         let (pinned, mut state, mut left) = (self.pinned(), Vec::new(), 0);
-        for (id, aside) in hosts {
-            if left < most && !pinned.contains(&id) && self.may_leave(id, now) {
+        for (id, waits_for) in hosts {
+            if left < most && !pinned.contains(&id) && self.may_leave(id, waits_for, now) {
                 state.clear();
                 state::pack(&self.hosts[id], &self.robots, &mut state)?;
-                if self.hosts.evict(id, &state, aside)? {
+                let waits_for_name = matches!(self.hosts[id].name, Name::Asked { .. });
+                if self.hosts.evict(id, &state, waits_for)? {
+                    self.names.forget(waits_for_name);
                     self.trouble.troubled.remove(&id);
                     left += 1;
                     continue;
                 }
             }
-            stay.push((id, aside));
+            stay.push((id, waits_for));
         }
         Ok(stay)
     }
 
     /// Whether nothing is under way in a host's queue.
-    fn may_leave(&self, id: QueueId, now: Micros) -> bool {
+    fn may_leave(&self, id: QueueId, waits_for: WaitsFor, now: Micros) -> bool {
         let queue = &self.hosts[id];
-        let is_named = !matches!(&queue.name, Name::Asked { .. } | Name::Known { refreshing: true, .. });
+        // A host that waits for its next try is not asked about: neither is its name.
+        let fails = matches!(waits_for, WaitsFor::Time(_));
+        let is_named = match &queue.name {
+            Name::Asked { .. } => fails,
+            name => !name.is_being_refreshed(),
+        };
         let is_still = !queue.is_scheduled
             && !queue.failing
             && !queue.pace.is_busy()
-            && queue.front.is_empty()
-            && queue.later.is_empty();
+            && (queue.later.is_empty() || fails)
+            && (queue.front.is_empty() || fails && queue.front.iter().all(|waiting| waiting.owner.is_none()));
         // The evidence against a host that URLs wait for is looked after.
-        let is_judged =
-            queue.is_empty() || queue.trouble.as_ref().is_none_or(|evidence| evidence.given_up.is_some());
+        let is_judged = queue.is_empty()
+            || fails
+            || queue.trouble.as_ref().is_none_or(|evidence| evidence.given_up.is_some());
         let learnt_by = now.saturating_sub(self.longest_doubt());
-        is_named && is_still && is_judged && self.robots.are_settled(&queue.origins, learnt_by)
+        is_named && is_still && is_judged && self.robots.are_settled(&queue.origins, learnt_by, fails)
     }
 
     /// The queues to whose numbers something refers.
@@ -192,6 +214,9 @@ impl<R: Resolve> Frontier<R> {
             // The first was counted when it came; of the others, those that had been in memory.
             let is_counted = number == 0 || !cold.state.is_empty();
             let id = self.place(cold, is_counted)?;
+            if self.hosts[id].fails() {
+                self.hosts.begin_retry(id)?;
+            }
             if let Some(evidence) = given_up.filter(|_| !self.hosts[id].answered) {
                 self.hosts[id].trouble = Some(Box::new(evidence.clone()));
                 self.trouble.add(id);
@@ -217,6 +242,7 @@ impl<R: Resolve> Frontier<R> {
                 Event::Began(0) => {}
                 Event::Began(at) => self.politeness.delay_host(&mut queue, at),
                 Event::DoubtedNames => queue.doubt_name(),
+                Event::TookBack(since, healthy_at) => queue.take_back(since, healthy_at),
                 Event::DoubtedRules(since) => {
                     queue.origins.doubt(|_, expires| self.robots.learnt_at(expires) >= since);
                 }
@@ -226,7 +252,9 @@ impl<R: Resolve> Frontier<R> {
         if !is_counted {
             self.politeness.domains.count_host(queue.domain);
         }
-        let has_evidence = queue.trouble.is_some();
+        // The cache may have the failure.
+        queue.doubted |= queue.trouble.as_ref().is_some_and(|evidence| evidence.is_of_name());
+        let has_evidence = queue.fails();
         let id = self.hosts.place(queue, packed, urls)?;
         if has_evidence {
             self.trouble.add(id);

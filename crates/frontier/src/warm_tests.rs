@@ -8,7 +8,7 @@ use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::{FailureKind, Micros};
 
 use crate::portal_tests::own;
-use crate::tests::{Log, Names, SECOND, answer, crawl, failed, url};
+use crate::scripted::{Log, Names, SECOND, answer, crawl, failed, url};
 use crate::{Frontier, Scope, Settings, State};
 
 /// A crawl of any host with so many in memory.
@@ -18,7 +18,7 @@ fn settings(directory: &Path, warm_hosts: usize) -> Settings {
 }
 
 fn frontier(settings: Settings) -> (Frontier<Names>, Names) {
-    crate::tests::frontier(settings)
+    crate::scripted::frontier(settings)
 }
 
 /// Requests by host: path and seconds since the one before.

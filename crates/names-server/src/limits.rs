@@ -33,10 +33,10 @@ impl Rates {
     pub(crate) fn take(&self, client: IpAddr, rate: f64, now: Micros) -> bool {
         let slot = self.hasher.hash_one(group(client)) as usize % SLOTS;
         let cost = (1e6 / rate) as Micros;
-        let room = BURST.max(cost);
+        let space = BURST.max(cost);
         let next = |due: u64| {
             let due = due.max(now) + cost;
-            (due <= now + room).then_some(due)
+            (due <= now + space).then_some(due)
         };
         self.due[slot].fetch_update(Relaxed, Relaxed, next).is_ok()
     }

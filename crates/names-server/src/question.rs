@@ -115,10 +115,10 @@ impl<'m> Question<'m> {
 /// Appends a wire-format name as lower-case text without the final dot. Returns `false` for names without an
 /// unambiguous text: the root, and labels that contain dots or bytes other than graphic ASCII.
 fn write_name(name: &[u8], text: &mut String) -> bool {
-    let (mut room, mut length) = ([0; LONGEST_NAME], 0);
+    let (mut space, mut length) = ([0; LONGEST_NAME], 0);
     for label in labels(name) {
         let (start, end) = (length, length + label.len());
-        let Some(into) = room.get_mut(start..=end) else { return false };
+        let Some(into) = space.get_mut(start..=end) else { return false };
         let is_plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'.';
         if !label.iter().all(is_plain) {
             return false;
@@ -129,7 +129,7 @@ fn write_name(name: &[u8], text: &mut String) -> bool {
         length = end + 1;
     }
     // One UTF-8 validation for all labels costs as much as for one.
-    let written = room[..length].strip_suffix(b".").and_then(|name| str::from_utf8(name).ok());
+    let written = space[..length].strip_suffix(b".").and_then(|name| str::from_utf8(name).ok());
     written.inspect(|name| text.push_str(name)).is_some()
 }
 

@@ -165,8 +165,8 @@ fn client(server: SocketAddr, names: usize, in_flight: usize) -> (u64, usize, Du
     let began = Instant::now();
     let (mut next, mut resolved, mut answers) = (0, 0, Vec::new());
     while next < names || client.pending() > 0 {
-        let room = (2 * in_flight).max(4_096).saturating_sub(client.pending());
-        let end = names.min(next + room);
+        let space = (2 * in_flight).max(4_096).saturating_sub(client.pending());
+        let end = names.min(next + space);
         client.submit((next..end).map(|n| name(n).into()).collect());
         next = end;
         client.drain(&mut answers);

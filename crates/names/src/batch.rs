@@ -61,17 +61,17 @@ impl Outgoing {
 pub(crate) struct Incoming {
     bytes: Vec<u8>,
     lengths: Vec<usize>,
-    room: usize,
+    space: usize,
     system: system::Receiver,
 }
 
 impl Incoming {
-    /// Buffers for datagrams of `room` bytes; longer ones are truncated.
-    pub(crate) fn new(room: usize) -> Self {
+    /// Buffers for datagrams of `space` bytes; longer ones are truncated.
+    pub(crate) fn new(space: usize) -> Self {
         Incoming {
-            bytes: vec![0; room * BATCH],
+            bytes: vec![0; space * BATCH],
             lengths: Vec::with_capacity(BATCH),
-            room,
+            space,
             system: system::Receiver::default(),
         }
     }
@@ -80,7 +80,7 @@ impl Incoming {
     pub(crate) fn receive(&mut self, socket: &UdpSocket) -> io::Result<bool> {
         self.lengths.clear();
         loop {
-            match self.system.receive(socket, &mut self.bytes, self.room, &mut self.lengths) {
+            match self.system.receive(socket, &mut self.bytes, self.space, &mut self.lengths) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -92,9 +92,9 @@ impl Incoming {
     /// The received messages.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.bytes
-            .chunks_exact(self.room)
+            .chunks_exact(self.space)
             .zip(&self.lengths)
-            .map(|(chunk, &length)| &chunk[..length.min(self.room)])
+            .map(|(chunk, &length)| &chunk[..length.min(self.space)])
     }
 }
 
@@ -128,16 +128,16 @@ mod system {
     }
 
     impl Receiver {
-        /// Receives messages into buffers of `room` bytes, and stores their lengths.
+        /// Receives messages into buffers of `space` bytes, and stores their lengths.
         pub(super) fn receive(
             &mut self,
             socket: &UdpSocket,
             bytes: &mut [u8],
-            room: usize,
+            space: usize,
             lengths: &mut Vec<usize>,
         ) -> io::Result<()> {
             let mut slices: Vec<[IoSliceMut<'_>; 1]> =
-                bytes.chunks_exact_mut(room).map(|chunk| [IoSliceMut::new(chunk)]).collect();
+                bytes.chunks_exact_mut(space).map(|chunk| [IoSliceMut::new(chunk)]).collect();
             let received =
                 recvmmsg(socket.as_raw_fd(), &mut self.0, slices.iter_mut(), MsgFlags::empty(), None)?;
             lengths.extend(received.map(|message| message.bytes));
@@ -169,15 +169,15 @@ mod system {
     pub(super) struct Receiver;
 
     impl Receiver {
-        /// Receives messages into buffers of `room` bytes, and stores their lengths.
+        /// Receives messages into buffers of `space` bytes, and stores their lengths.
         pub(super) fn receive(
             &mut self,
             socket: &UdpSocket,
             bytes: &mut [u8],
-            room: usize,
+            space: usize,
             lengths: &mut Vec<usize>,
         ) -> io::Result<()> {
-            for chunk in bytes.chunks_exact_mut(room) {
+            for chunk in bytes.chunks_exact_mut(space) {
                 match socket.recv(chunk) {
                     Err(_) if !lengths.is_empty() => return Ok(()), // the next call returns the error
                     Err(error) => return Err(error),

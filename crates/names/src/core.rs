@@ -188,8 +188,8 @@ impl Core {
         if std::mem::replace(&mut self.refreshed, second) == second {
             return;
         }
-        let room = self.settings.in_flight.saturating_sub(self.active + self.queued());
-        for (name, _) in self.cache.due(second, room) {
+        let space = self.settings.in_flight.saturating_sub(self.active + self.queued());
+        for (name, _) in self.cache.due(second, space) {
             if self.lookups.find(&name).is_none() {
                 let mut lookup = Lookup::new(name, None, now);
                 lookup.is_quiet = true;

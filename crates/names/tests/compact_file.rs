@@ -52,7 +52,7 @@ fn a_file_is_shared_with_who_would_have_made_it_in_another_way() {
     let crawl = CompactCache::share(&path, settings(), NOW).unwrap();
     assert_eq!(get(&crawl, "a.example.com"), [1]);
     let larger = CompactSettings { capacity: 5_000, ..settings() };
-    assert!(CompactCache::share(&path, larger, NOW).is_err(), "names that it has no room for");
+    assert!(CompactCache::share(&path, larger, NOW).is_err(), "names that it has no space for");
 }
 
 #[test]

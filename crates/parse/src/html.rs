@@ -87,10 +87,10 @@ impl Found {
 
     /// Appends to the text of the last link and collapses white space.
     fn push_anchor(&mut self, text: &str, settings: &Settings) {
-        let room = settings.link_bytes.saturating_sub(self.reference_bytes);
+        let space = settings.link_bytes.saturating_sub(self.reference_bytes);
         let Some(link) = self.references.last_mut().filter(|_| self.in_anchor) else { return };
         let before = link.anchor.len();
-        let limit = ANCHOR_BYTES.min(before + room);
+        let limit = ANCHOR_BYTES.min(before + space);
         for c in htmlize::unescape(text).chars() {
             if link.anchor.len() + c.len_utf8() > limit {
                 break;
@@ -343,8 +343,8 @@ fn clean_title(raw: &str, limit: usize, bounds: &mut Bounds) -> Option<Box<str>>
     let mut title = String::with_capacity(text.len().min(limit));
     for word in text.split_whitespace() {
         let space = usize::from(!title.is_empty());
-        let room = limit.saturating_sub(title.len() + space);
-        let end = (0..=room.min(word.len())).rev().find(|&end| word.is_char_boundary(end));
+        let left = limit.saturating_sub(title.len() + space);
+        let end = (0..=left.min(word.len())).rev().find(|&end| word.is_char_boundary(end));
         let kept = &word[..end.unwrap_or_default()];
         if !kept.is_empty() && space == 1 {
             title.push(' ');

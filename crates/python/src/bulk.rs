@@ -98,13 +98,13 @@ impl Bulk {
     }
 
     /// How many more names may be asked for.
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn free(&self) -> usize {
         self.concurrency.saturating_sub(self.pending)
     }
 
     /// How many more may be taken at most, those that are passed over included.
     pub(crate) fn may_take(&self) -> usize {
-        self.room().saturating_add(self.before.len())
+        self.free().saturating_add(self.before.len())
     }
 
     /// Names that were taken and not given out.
@@ -123,7 +123,7 @@ impl Bulk {
         [("names", self.names), ("passed_over", self.passed_over)].into_iter().chain(statuses)
     }
 
-    /// Takes names as far as there is room; gives how many, those that were passed over included.
+    /// Takes names as far as there is space; gives how many, those that were passed over included.
     pub(crate) fn accept<'a>(&mut self, names: impl Iterator<Item = (Cow<'a, str>, u64)>) -> usize {
         let mut taken = 0;
         for (name, place) in names {

@@ -10,6 +10,7 @@ mod block_list;
 mod bulk;
 mod cache;
 mod clock;
+mod counted_lock;
 mod designs;
 mod dns;
 mod entries;

@@ -91,8 +91,8 @@ impl Cutter {
 
     /// Keeps bytes of a line that goes on, no more than are looked at.
     fn begin(&mut self, bytes: &[u8]) {
-        let room = LONGEST - self.begun.len();
-        self.begun.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let space = LONGEST - self.begun.len();
+        self.begun.extend_from_slice(&bytes[..bytes.len().min(space)]);
         self.is_begun |= !bytes.is_empty();
     }
 

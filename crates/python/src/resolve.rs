@@ -171,14 +171,14 @@ impl Resolver {
         });
     }
 
-    /// Takes names, the first of which has the number `place`, as far as there is room; gives how many. Never waits.
+    /// Takes names, the first of which has the number `place`, as far as there is space; gives how many. Never waits.
     fn submit(&self, py: Python<'_>, names: &Bound<'_, PyList>, place: u64) -> PyResult<usize> {
         let client = self.client()?;
-        let room = lock(&self.bulk).may_take();
+        let free = lock(&self.bulk).may_take();
         // Made texts of their own while the GIL is held; all else happens without it.
         let texts: Vec<String> = names
             .iter()
-            .take(room)
+            .take(free)
             .map(|name| Ok(name.cast::<PyString>()?.to_string_lossy().into_owned()))
             .collect::<PyResult<_>>()?;
         Ok(py.detach(|| {
@@ -189,7 +189,7 @@ impl Resolver {
         }))
     }
 
-    /// Takes names from a batch of lines, as far as there is room; gives how many are left in it. Never waits.
+    /// Takes names from a batch of lines, as far as there is space; gives how many are left in it. Never waits.
     fn submit_lines(&self, py: Python<'_>, names: &NameBatch) -> PyResult<usize> {
         let client = self.client()?;
         Ok(py.detach(|| {
@@ -210,8 +210,8 @@ impl Resolver {
     }
 
     /// How many more names are taken now.
-    fn room(&self) -> usize {
-        lock(&self.bulk).room()
+    fn free(&self) -> usize {
+        lock(&self.bulk).free()
     }
 
     /// Names that were taken and whose answers were not given out.

@@ -197,7 +197,7 @@ impl Response {
 #[pyclass(frozen, sequence, module = "lycosa._core")]
 pub(crate) struct Responses {
     pub(crate) batch: Batch<lycosa_records::Response>,
-    /// Where those go back to that there is no room for yet.
+    /// Where those go back to that there is no space for yet.
     returns: Option<lycosa_fetch::Returns>,
 }
 

@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::clock::{Clock, KeptClock};
+use crate::counted_lock::CountedLock;
 use crate::entries::Entries;
 use crate::errors::{self, lock, setting};
 use crate::failed::FailedUrls;
@@ -61,7 +62,7 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The writer of a crawl's log.
 #[pyclass(frozen, module = "lycosa._core")]
 pub(crate) struct Log {
-    pub(crate) inner: Mutex<(lycosa_store::Log, Summary)>,
+    pub(crate) inner: CountedLock<(lycosa_store::Log, Summary)>,
     pub(crate) directory: PathBuf,
     /// Asked without waiting for an append.
     committed: Arc<AtomicU64>,
@@ -97,7 +98,7 @@ impl Log {
         let log = py.detach(|| lycosa_store::Log::open(&directory, settings));
         let log = log.map_err(|error| errors::log(&error))?;
         let (committed, torn, end) = (log.committed_position(), log.torn(), log.end());
-        let inner = Mutex::new((log, Summary::default()));
+        let inner = CountedLock::new((log, Summary::default()));
         let clock = KeptClock::open(&directory);
         let opened = clock.clock().now();
         let failed = failed.map(|failed| Mutex::new(lycosa_store::Failed::new(failed)));
@@ -129,8 +130,8 @@ impl Log {
         let appended = py.detach(|| {
             self.clock.note();
             requests.batch.with(|requests| {
-                let entries = requests.iter().map(|request| Entry::leased(request, self.opened, now, offset));
-                if requests.is_empty() { Ok(()) } else { lock(&self.inner).0.append(entries).map(drop) }
+                let mut entries = requests.iter().map(|request| Entry::leased(request, self.opened, now, offset));
+                ENCODED.with_borrow_mut(|encoded| self.write(encoded, &mut entries))
             })
         });
         appended.map_err(|error| errors::log(&error))
@@ -165,7 +166,7 @@ impl Log {
     /// The position after the last frame, and what the log counts up to there, for a snapshot. It is durable soon: `is_durable`.
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<(Position, Bound<'py, PyBytes>)> {
         let made = py.detach(|| {
-            let (log, summary) = &*lock(&self.inner);
+            let (log, summary) = &*self.inner.lock();
             let listed = self.failed.as_ref().map(|failed| {
                 let mut failed = lock(failed);
                 Ok::<_, LogError>((failed.begin(log.end())?, failed.directory().to_owned()))
@@ -180,7 +181,7 @@ impl Log {
 
     /// Whether everything before the position of a checkpoint is on the disk, with what is listed beside the log.
     fn is_durable(&self, py: Python<'_>, position: Position) -> PyResult<bool> {
-        py.detach(|| lock(&self.inner).0.is_durable(position)).map_err(|error| errors::log(&error))
+        py.detach(|| self.inner.lock().0.is_durable(position)).map_err(|error| errors::log(&error))
     }
 
     /// Follows the log for a sink: the last outcomes of URLs, from a position on, as far as they are on the disk and nobody takes
@@ -203,7 +204,7 @@ impl Log {
     /// Sets for how many seconds of the machine outputs stay behind the log, since outcomes may be taken back, and four times as
     /// long behind what `doubt` names; 0: not at all.
     fn keep_distance(&self, py: Python<'_>, distance: f64) {
-        py.detach(|| self.takings.keep(seconds(distance), lock(&self.inner).0.end()));
+        py.detach(|| self.takings.keep(seconds(distance), self.inner.lock().0.end()));
     }
 
     /// Tells since when outcomes may be a captive portal's, in seconds of the crawl's time; None: none may.
@@ -229,12 +230,12 @@ impl Log {
 
     /// Brings what was appended to the disk.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| lock(&self.inner).0.sync()).map_err(|error| errors::log(&error))
+        py.detach(|| self.inner.lock().0.sync()).map_err(|error| errors::log(&error))
     }
 
     /// The position after the last frame.
     fn end(&self, py: Python<'_>) -> Position {
-        py.detach(|| lock(&self.inner).0.end())
+        py.detach(|| self.inner.lock().0.end())
     }
 
     /// Up to where the log is on the disk: as far as outputs and snapshots may follow it.
@@ -254,12 +255,17 @@ impl Log {
 
     /// Removes the segments that end at or before a position; gives how many.
     fn retain(&self, py: Python<'_>, position: Position) -> PyResult<usize> {
-        py.detach(|| lock(&self.inner).0.retain(position)).map_err(|error| errors::log(&error))
+        py.detach(|| self.inner.lock().0.retain(position)).map_err(|error| errors::log(&error))
+    }
+
+    /// Seconds of CPU for which threads have held the log's lock: what all lanes share.
+    fn lock_seconds(&self) -> f64 {
+        self.inner.held().as_secs_f64()
     }
 
     /// What was recorded, in numbers.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let summary = py.detach(|| lock(&self.inner).1.clone());
+        let summary = py.detach(|| self.inner.lock().1.clone());
         let dict = PyDict::new(py);
         dict.set_item("pages", summary.pages)?;
         dict.set_item("redirects", summary.redirects)?;
@@ -312,7 +318,7 @@ impl Log {
         let mut entries = outcomes.iter().map(|outcome| Entry::of(outcome));
         encoded.clear();
         encode(&mut entries, encoded)?;
-        let (log, summary) = &mut *lock(&self.inner);
+        let (log, summary) = &mut *self.inner.lock();
         if let Some(failed) = &self.failed {
             // First: what fails here has changed nothing, and what is too much here goes when the log is restored.
             lock(failed).add(outcomes.iter().map(AsRef::as_ref))?;
@@ -326,6 +332,20 @@ impl Log {
         Ok(())
     }
 
+    /// Records entries, encoded without the lock as far as they are few.
+    fn write<'a>(
+        &self,
+        encoded: &mut Vec<u8>,
+        entries: &mut impl Iterator<Item = Entry<'a>>,
+    ) -> Result<(), LogError> {
+        encoded.clear();
+        encode(entries, encoded)?;
+        if !encoded.is_empty() {
+            self.inner.lock().0.append_encoded(encoded, entries)?;
+        }
+        Ok(())
+    }
+
     /// Records accepted requests.
     fn accept(
         &self,
@@ -335,7 +355,7 @@ impl Log {
         let now = self.clock.clock().wall();
         let appended = py.detach(|| {
             let entries = requests.iter().map(|request| Entry::accepted(request.borrow(), now));
-            lock(&self.inner).0.append(entries)
+            self.inner.lock().0.append(entries)
         });
         appended.map(drop).map_err(|error| errors::log(&error))
     }
@@ -356,7 +376,7 @@ impl Log {
 
     /// Takes in what was recorded from a position on.
     fn replay(&self, position: Option<Position>, summary: Summary) -> Result<u64, LogError> {
-        let (_, counts) = &mut *lock(&self.inner);
+        let (_, counts) = &mut *self.inner.lock();
         *counts = summary;
         let since = position.unwrap_or(0);
         if let Some(failed) = &self.failed {

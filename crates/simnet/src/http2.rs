@@ -120,8 +120,8 @@ async fn rest(pause: Duration) {
 async fn send(site: &Site, stream: &mut SendStream<Bytes>, mut bytes: Bytes, last: bool) -> Option<()> {
     while !bytes.is_empty() {
         stream.reserve_capacity(bytes.len());
-        let room = tokio::time::timeout(site.idle, poll_fn(|cx| stream.poll_capacity(cx))).await;
-        let part = bytes.split_to(room.ok()??.ok()?.min(bytes.len()));
+        let space = tokio::time::timeout(site.idle, poll_fn(|cx| stream.poll_capacity(cx))).await;
+        let part = bytes.split_to(space.ok()??.ok()?.min(bytes.len()));
         stream.send_data(part, last && bytes.is_empty()).ok()?;
     }
     Some(())

@@ -40,7 +40,7 @@ impl Disk {
 #[derive(Debug)]
 pub(crate) struct Faults {
     /// Free bytes.
-    pub(crate) room: std::sync::atomic::AtomicUsize,
+    pub(crate) space: std::sync::atomic::AtomicUsize,
     /// Whether sync fails, and with which `errno`.
     pub(crate) sync_fails: std::sync::atomic::AtomicBool,
     pub(crate) number: std::sync::atomic::AtomicI32,
@@ -51,7 +51,7 @@ pub(crate) struct Faults {
 #[cfg(test)]
 impl Default for Faults {
     fn default() -> Self {
-        Faults { room: usize::MAX.into(), sync_fails: false.into(), number: 28.into(), syncs: 0.into() }
+        Faults { space: usize::MAX.into(), sync_fails: false.into(), number: 28.into(), syncs: 0.into() }
     }
 }
 
@@ -60,10 +60,10 @@ impl Faults {
     /// Uses free bytes; returns how many of the wanted bytes fit.
     fn take(&self, wanted: usize) -> usize {
         use std::sync::atomic::Ordering::SeqCst;
-        let room = self.room.load(SeqCst);
-        let taken = wanted.min(room);
-        if room != usize::MAX {
-            self.room.store(room - taken, SeqCst);
+        let space = self.space.load(SeqCst);
+        let taken = wanted.min(space);
+        if space != usize::MAX {
+            self.space.store(space - taken, SeqCst);
         }
         taken
     }

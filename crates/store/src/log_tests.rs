@@ -98,12 +98,12 @@ fn a_disk_that_fills_up_at_any_byte_leaves_the_log_as_it_was() {
     log.append(batch()).unwrap();
     log.append(batch()).unwrap();
     let bytes = content(plain.path());
-    for room in 0..1200 {
+    for space in 0..1200 {
         let directory = tempfile::tempdir().unwrap();
         let disk = Disk::default();
         let mut log = Log::open_on(directory.path(), settings(500), disk.clone()).unwrap();
         log.append([page(0, 300)]).unwrap();
-        disk.faults.room.store(room, Ordering::SeqCst);
+        disk.faults.space.store(space, Ordering::SeqCst);
         let (mut appended, mut refused) = (0, 0);
         while appended < 2 {
             let before = content(directory.path());
@@ -112,14 +112,14 @@ fn a_disk_that_fills_up_at_any_byte_leaves_the_log_as_it_was() {
                 Err(LogError::Full { .. }) => {
                     refused += 1;
                     // A new segment may have been created; nothing of the batch remains.
-                    assert_eq!(content(directory.path())[..before.len()], before, "room {room}");
+                    assert_eq!(content(directory.path())[..before.len()], before, "space {space}");
                     assert!(content(directory.path()).len() <= before.len() + 16);
-                    disk.faults.room.store(usize::MAX, Ordering::SeqCst);
+                    disk.faults.space.store(usize::MAX, Ordering::SeqCst);
                 }
                 Err(error) => panic!("{error}"),
             }
         }
-        assert!(refused == 1 || room > 800, "room {room}");
+        assert!(refused == 1 || space > 800, "space {space}");
         assert_eq!(content(directory.path()), bytes, "the log is the same as without a full disk");
     }
 }
@@ -197,9 +197,9 @@ fn while_commits_fail_nothing_is_accepted_and_then_all_of_it_is_written_again() 
     assert!(matches!(log.append([page(3, 100)]), Err(LogError::Full { .. })));
     assert_eq!(log.committed(), committed);
     disk.faults.sync_fails.store(false, Ordering::SeqCst);
-    disk.faults.room.store(1 << 20, Ordering::SeqCst);
+    disk.faults.space.store(1 << 20, Ordering::SeqCst);
     log.sync().unwrap();
-    let rewritten = (1 << 20) - disk.faults.room.load(Ordering::SeqCst);
+    let rewritten = (1 << 20) - disk.faults.space.load(Ordering::SeqCst);
     assert_eq!(rewritten as u64, log.end() - committed, "a second sync alone would not write lost pages");
     log.append([page(3, 100)]).unwrap();
     log.sync().unwrap();
@@ -317,7 +317,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     let batch = || proptest::collection::vec(any_entry(), 0..4);
     prop_oneof![
         4 => batch().prop_map(Step::Append),
-        1 => (batch(), 0..1500_usize).prop_map(|(batch, room)| Step::AppendOnFullDisk(batch, room)),
+        1 => (batch(), 0..1500_usize).prop_map(|(batch, space)| Step::AppendOnFullDisk(batch, space)),
         1 => Just(Step::Sync),
         1 => Just(Step::Close),
         1 => (0..800_usize).prop_map(Step::Tear),
@@ -342,10 +342,10 @@ proptest! {
                     log.append(batch.clone()).unwrap();
                     model.extend(batch);
                 }
-                Step::AppendOnFullDisk(batch, room) => {
-                    disk.faults.room.store(room, Ordering::SeqCst);
+                Step::AppendOnFullDisk(batch, space) => {
+                    disk.faults.space.store(space, Ordering::SeqCst);
                     let appended = log.append(batch.clone());
-                    disk.faults.room.store(usize::MAX, Ordering::SeqCst);
+                    disk.faults.space.store(usize::MAX, Ordering::SeqCst);
                     match appended {
                         Ok(_) => model.extend(batch),
                         Err(error) => prop_assert!(matches!(error, LogError::Full { .. }), "{}", error),

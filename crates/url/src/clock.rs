@@ -169,6 +169,11 @@ pub fn boottime() -> i64 {
     Source::Machine.boottime()
 }
 
+/// The CPU time that the calling thread has used.
+pub fn thread_cpu() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+}
+
 /// Reads a system clock, in microseconds. The clocks used here cannot fail on systems that have them.
 fn read(id: ClockId) -> i64 {
     clock_gettime(id)

@@ -26,7 +26,7 @@ pub use bad::BadUrl;
 pub use base::Base;
 pub use bounds::{Bound, Bounds};
 pub use canonical::{CrawlUrl, Digest, MAX_URL_BYTES, UrlRef};
-pub use clock::{Anchor, Clock, Micros, Script, boottime};
+pub use clock::{Anchor, Clock, Micros, Script, boottime, thread_cpu};
 pub use domain::{PUBLIC_SUFFIX_LIST, PublicSuffixList, registered_domain};
 pub use escapes::{escaped_byte, is_unreserved};
 pub use failure::{Failure, FailureKind};

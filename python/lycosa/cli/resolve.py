@@ -251,7 +251,7 @@ class Work:
         """Submit names while there is capacity, and write the answers that arrived."""
         self._submit()
         if self._resolver.pending():
-            self._write(WAIT if self._at_end or not self._resolver.room() else WAIT / 10)
+            self._write(WAIT if self._at_end or not self._resolver.free() else WAIT / 10)
 
     def end(self) -> None:
         """Write the available answers and complete the output."""
@@ -302,9 +302,9 @@ class Work:
             return
         self._target.write(answers)
         self.answered += len(answers)
-        room = SHOWN - len(self._bad)
-        if room:
-            bad = answers.bad_names()[:room]
+        free = SHOWN - len(self._bad)
+        if free:
+            bad = answers.bad_names()[:free]
             self._bad += [{"line": line, "text": text, "reason": reason} for line, text, reason in bad]
 
 

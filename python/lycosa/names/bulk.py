@@ -38,11 +38,11 @@ def _answers(resolver: Resolver, names: Iterator[str]) -> Iterator[Resolution]:
         place, size, ended = 0, 1, False
         failure: Exception | None = None
         while not ended or resolver.pending():
-            while not ended and (room := resolver.room()):
+            while not ended and (free := resolver.free()):
                 begin = time.monotonic()
                 batch: list[str] = []
                 try:
-                    batch.extend(islice(names, min(size, room)))  # keeps what was read before an error
+                    batch.extend(islice(names, min(size, free)))  # keeps what was read before an error
                 except Exception as error:
                     failure = error
                 ended = not batch or failure is not None
@@ -53,7 +53,7 @@ def _answers(resolver: Resolver, names: Iterator[str]) -> Iterator[Resolution]:
                     break
                 size = min(2 * size, READ_NAMES)
             # With a slow iterable, read the next name instead of waiting for answers.
-            yield from resolver.take(TAKE_ANSWERS, 0.0 if size == 1 and not ended and resolver.room() else WAIT)
+            yield from resolver.take(TAKE_ANSWERS, 0.0 if size == 1 and not ended and resolver.free() else WAIT)
         if failure is not None:
             raise failure
 

@@ -58,7 +58,7 @@ class Options(TypedDict, total=False):
 
 
 class Resolver(_core.Resolver):
-    """Resolves many names: ``submit`` batches while there is capacity (``room``), ``take`` the answers.
+    """Resolves many names: ``submit`` batches while there is capacity (``free``), ``take`` the answers.
 
     Every submitted name gets exactly one answer, even if it is submitted twice or invalid. Methods may be called from
     several threads; only ``take`` blocks, and it releases the GIL.

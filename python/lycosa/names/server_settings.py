@@ -16,7 +16,7 @@ from pydantic import ValidationInfo
 from lycosa import _core
 from lycosa.errors import SettingError
 from lycosa.explain import explain
-from lycosa.model import AfterValidator, BeforeValidator, Field, Room, ValidationError, model_validator
+from lycosa.model import AfterValidator, BeforeValidator, Field, Section, ValidationError, model_validator
 from lycosa.names.resolver import ENCRYPTED, MAX_CONCURRENCY, MAX_RATE
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -182,7 +182,7 @@ Zones = Annotated[tuple[str, ...], AfterValidator(_zones), Field(max_length=10_0
 LocalData = Annotated[tuple[str, ...], Field(max_length=100_000)]
 
 
-class ServerSettings(Room):
+class ServerSettings(Section):
     """One server. Each line has default, minimum, maximum and unit; defaults that differ by tier are in `TIERS`."""
 
     tier: Literal["lower", "upper"] = Field("", validate_default=True)  # required

@@ -102,8 +102,8 @@ class ResolveStream:
     def _feed(self, resolver: Resolver) -> None:
         """Submit available names while there is capacity, but not longer than the loop may be blocked."""
         for _ in range(FEED_BATCHES):
-            room = resolver.room()
-            names = self._source.some(min(room, READ_NAMES)) if room else []
+            free = resolver.free()
+            names = self._source.some(min(free, READ_NAMES)) if free else []
             if not names:
                 return
             try:

@@ -4,8 +4,8 @@
 use std::io;
 
 use super::index::{Place, Wait};
-use super::{Cold, Record, damaged_journal};
-use crate::codec::{number, put_number};
+use super::{Cold, Record, damaged_journal, put_before};
+use crate::codec::number;
 
 /// Bytes of files above which they are looked at, for each byte in use.
 const SPARSE: u64 = 4;
@@ -32,7 +32,7 @@ impl Cold {
 
     /// Writes the records with a key again, if one of them lies at a position, and none waits for its turn in the other journal.
     fn rewrite(&mut self, key: u64, position: u64) -> io::Result<()> {
-        if self.index.get(key).is_none_or(|(_, newest)| newest.wait == Wait::Space) {
+        if matches!(self.wait_of(key), None | Some(Wait::Space)) {
             return Ok(());
         }
         let chain = self.chain(key)?;
@@ -45,7 +45,7 @@ impl Cold {
             let mut rest = &content[..];
             number(&mut rest).ok_or_else(damaged_journal)?;
             let mut again = Vec::with_capacity(content.len() + 8);
-            put_number(&mut again, before.map_or(0, |place| place.number() + 1));
+            put_before(&mut again, before);
             again.extend_from_slice(rest);
             before = Some(Place { wait: place.wait, position: self.rested.append(&again)? });
         }

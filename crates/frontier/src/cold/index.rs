@@ -20,6 +20,8 @@ pub(super) enum Wait {
     Address = 1,
     /// For a URL: it has none.
     Url = 2,
+    /// For the time of its next try: it fails (`hosts/retries.rs`).
+    Time = 3,
 }
 
 /// The newest record of a host, which names the one before it.
@@ -43,6 +45,7 @@ impl Place {
             0 => Wait::Space,
             1 => Wait::Address,
             2 => Wait::Url,
+            3 => Wait::Time,
             _ => return None,
         };
         Some(Place { wait, position: (number & (END / UNIT - 1)) * UNIT })
@@ -153,7 +156,7 @@ mod tests {
     fn entries_say_what_was_set() {
         let mut index = Index::default();
         let place = |number: u64| Place {
-            wait: [Wait::Space, Wait::Address, Wait::Url][number as usize % 3],
+            wait: [Wait::Space, Wait::Address, Wait::Url, Wait::Time][number as usize % 4],
             position: (END - UNIT) / (number + 1) / UNIT * UNIT,
         };
         let key = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
@@ -171,6 +174,6 @@ mod tests {
         assert_eq!((index.get(key(7)), index.iter().count()), (None, 1000));
         (0..300).for_each(|_| index.set(key(1), place(1)));
         assert_eq!(index.get(key(1)), Some((255, place(1))), "more are not counted");
-        assert_eq!((Place::of_number(3 << POSITION_BITS), size_of::<Entry>()), (None, 12));
+        assert_eq!((Place::of_number(4 << POSITION_BITS), size_of::<Entry>()), (None, 12));
     }
 }

@@ -3,7 +3,8 @@
 //! A host for which there is no space goes here with its first URL; each further URL is a record that names the one before it. A
 //! host that was in memory and that nothing waits for goes here with what is known of it (`state.rs`). Hosts that wait for space
 //! come back in the order of their first records: the journal of waiting hosts is a queue. A host whose address has enough hosts in
-//! memory is put aside: it comes back when its address wants another one (`hosts/crowds.rs`).
+//! memory is put aside: it comes back when its address wants another one (`hosts/crowds.rs`). So is a host that fails, until its next try
+//! (`hosts/retries.rs`).
 //!
 //! Guarantees:
 //! 1. A host is either in memory or here. What was put in is taken out, once: state and URLs, in order.
@@ -49,6 +50,8 @@ pub(crate) enum Event {
     DoubtedNames,
     /// Rules that were learnt since then may be a captive portal's.
     DoubtedRules(Micros),
+    /// Failures since then were the crawl's own; the moment also on the healthy clock.
+    TookBack(Micros, Micros),
 }
 
 /// A host that comes back.
@@ -106,6 +109,8 @@ pub(crate) struct Cold {
     /// Hosts that wait for space; URLs of all hosts.
     hosts: usize,
     urls: u64,
+    /// URLs of hosts that wait for a time; not exact if keys collide.
+    failing_urls: u64,
     /// Where the next record that may be written again is looked for, in the journal of hosts that do not wait for space.
     compacted: Position,
     events: Vec<Event>,
@@ -125,6 +130,7 @@ impl Cold {
             first: VecDeque::new(),
             hosts: 0,
             urls: 0,
+            failing_urls: 0,
             compacted: 0,
             events: Vec::new(),
             content: Vec::new(),
@@ -149,6 +155,11 @@ impl Cold {
     /// URLs that wait here.
     pub(crate) fn urls(&self) -> u64 {
         self.urls
+    }
+
+    /// URLs that wait here for hosts that fail.
+    pub(crate) fn failing_urls(&self) -> u64 {
+        self.failing_urls
     }
 
     /// The key of a host.
@@ -182,15 +193,16 @@ impl Cold {
         self.put(host, state, (urls, wait), pack)
     }
 
-    /// Takes a host that is not to come back before [`Cold::put_first`] is called with its key.
+    /// Takes a host that does not come back for space, but when the caller takes it. `fails`: whether it waits for its next try.
     pub(crate) fn put_aside(
         &mut self,
         host: &str,
         state: &[u8],
-        urls: usize,
-        packed: &[u8],
+        (urls, packed): (usize, &[u8]),
+        fails: bool,
     ) -> io::Result<()> {
-        self.put(host, state, (urls, Wait::Address), |into| into.extend_from_slice(packed)).map(drop)
+        let wait = if fails { Wait::Time } else { Wait::Address };
+        self.put(host, state, (urls, wait), |into| into.extend_from_slice(packed)).map(drop)
     }
 
     /// Writes a record.
@@ -205,16 +217,17 @@ impl Cold {
         let before = self.index.get(key).map(|(_, place)| place);
         let content = &mut self.content;
         content.clear();
-        put_number(content, before.map_or(0, |place| place.number() + 1));
+        put_before(content, before);
         put_number(content, self.events.len() as u64);
         put_bytes(content, host.as_bytes());
         put_bytes(content, state);
         put_number(content, urls as u64);
         pack(content);
         // More of a host, or another one of the same key, does not change what the first ones wait for; but hosts that are put aside
-        // are in lists of their addresses, so that one of these decides for all.
+        // are in lists of their addresses or of retries, so that one of these decides for all.
         let was = before.map(|place| place.wait);
         let wait = match (was, wait) {
+            (Some(Wait::Time), _) | (_, Wait::Time) => Wait::Time,
             (Some(Wait::Address), _) | (_, Wait::Address) => Wait::Address,
             (Some(Wait::Space), _) => Wait::Space,
             _ => wait,
@@ -225,6 +238,7 @@ impl Cold {
         self.hosts += usize::from(wait == Wait::Space && was != Some(Wait::Space));
         self.hosts -= usize::from(wait != Wait::Space && was == Some(Wait::Space));
         self.urls += urls as u64;
+        self.failing_urls += if wait == Wait::Time { urls as u64 } else { 0 };
         Ok(before.is_none())
     }
 
@@ -235,21 +249,26 @@ impl Cold {
         }
     }
 
+    /// What a host waits for; `None`: it is not here.
+    fn wait_of(&self, key: u64) -> Option<Wait> {
+        self.index.get(key).map(|(_, place)| place.wait)
+    }
+
     /// Whether a host waits for space.
     pub(crate) fn waits_for_space(&self, key: u64) -> bool {
-        self.index.get(key).is_some_and(|(_, place)| place.wait == Wait::Space)
+        self.wait_of(key) == Some(Wait::Space)
     }
 
     /// Whether a host is put aside.
     pub(crate) fn is_aside(&self, key: u64) -> bool {
-        self.index.get(key).is_some_and(|(_, place)| place.wait == Wait::Address)
+        matches!(self.wait_of(key), Some(Wait::Address | Wait::Time))
     }
 
     /// The key of the host that is to come back next; [`Cold::take`] takes it out. `None`: none waits for space, or none was found in
     /// the records that are looked at in one call.
     pub(crate) fn next(&mut self) -> io::Result<Option<u64>> {
         while let Some(key) = self.first.pop_front() {
-            if self.index.get(key).is_some_and(|(_, place)| place.wait != Wait::Url) {
+            if self.wait_of(key).is_some_and(|wait| wait != Wait::Url) {
                 return Ok(Some(key));
             }
         }
@@ -282,7 +301,11 @@ impl Cold {
         let hosts = self.hosts_of(&chain)?;
         self.index.remove(key);
         self.hosts -= usize::from(newest.wait == Wait::Space);
-        self.urls = self.urls.saturating_sub(hosts.iter().map(|host| host.urls as u64).sum());
+        let urls = hosts.iter().map(|host| host.urls as u64).sum();
+        self.urls = self.urls.saturating_sub(urls);
+        if newest.wait == Wait::Time {
+            self.failing_urls = self.failing_urls.saturating_sub(urls);
+        }
         for (place, content) in &chain {
             self.journal(place.wait).free(place.position, content.len());
         }
@@ -376,13 +399,13 @@ impl Cold {
                 .into_iter()
                 .for_each(|number| put_number(record, number));
             for event in &self.events {
-                let (kind, at) = match event {
-                    Event::Began(at) => (0, *at),
-                    Event::DoubtedNames => (1, 0),
-                    Event::DoubtedRules(since) => (2, *since),
+                let (kind, at, healthy_at) = match event {
+                    Event::Began(at) => (0, *at, None),
+                    Event::DoubtedNames => (1, 0, None),
+                    Event::DoubtedRules(since) => (2, *since, None),
+                    Event::TookBack(since, healthy_at) => (3, *since, Some(*healthy_at)),
                 };
-                put_number(record, kind);
-                put_number(record, at);
+                [kind, at].into_iter().chain(healthy_at).for_each(|number| put_number(record, number));
             }
             self.waiting.pack(record);
             self.rested.pack(record);
@@ -419,12 +442,15 @@ impl Cold {
             for entry in entries {
                 let number =
                     |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-                let place = Place::of_number(number(&entry[7..])).ok_or_else(damaged)?;
+                let mut place = Place::of_number(number(&entry[7..])).ok_or_else(damaged)?;
                 let key = number(&entry[..6]);
                 match place.wait {
                     Wait::Space => waiting += 1,
-                    // Which address it was is not stored: it may be another one now.
-                    Wait::Address => self.first.push_back(key),
+                    // Which address or time it was is not stored: it may be another one now.
+                    Wait::Address | Wait::Time => {
+                        place.wait = Wait::Address;
+                        self.first.push_back(key);
+                    }
                     Wait::Url => {}
                 }
                 read += 1;
@@ -451,11 +477,17 @@ impl Cold {
                 0 => Event::Began(at),
                 1 => Event::DoubtedNames,
                 2 => Event::DoubtedRules(at),
+                3 => Event::TookBack(at, codec::number(from)?),
                 _ => return None,
             });
         }
         Some(len)
     }
+}
+
+/// Appends the place of a host's record before: the beginning of a record.
+fn put_before(into: &mut Vec<u8>, before: Option<Place>) {
+    put_number(into, before.map_or(0, |place| place.number() + 1));
 }
 
 /// The error for records that do not say what they should.

@@ -50,6 +50,13 @@ pub(crate) fn pack(queue: &Queue, robots: &RobotsCache, into: &mut Vec<u8>) -> i
         put_bytes(into, origin.as_bytes());
         put_number(into, refresh_at);
     }
+    // Nor these.
+    let parked: Vec<_> = queue.origins.parked().collect();
+    put_number(into, parked.len() as u64);
+    for (origin, evidence) in parked {
+        put_bytes(into, origin.as_bytes());
+        put_evidence(into, evidence);
+    }
     Ok(())
 }
 
@@ -98,6 +105,12 @@ pub(crate) fn unpack(
         for _ in 0..codec::number(from)? {
             let (origin, refresh_at) = (codec::text(from)?, codec::number(from)?);
             queue.origins.set_refresh(origin, refresh_at);
+        }
+    }
+    if !from.is_empty() {
+        for _ in 0..codec::number(from)? {
+            let origin = codec::text(from)?;
+            queue.origins.set(origin, Robots::Parked(Box::new(evidence(from)?)));
         }
     }
     Some(())

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use lycosa_url::Micros;
 
-use super::Hosts;
+use super::{Hosts, WaitsFor};
 use crate::patience::Evidence;
 use crate::schedule::{AddressId, QueueId};
 
@@ -25,8 +25,6 @@ pub(crate) struct Crowds {
     by_address: HashMap<AddressId, Crowd>,
     /// Addresses that want hosts back.
     wanting: Vec<AddressId>,
-    /// Hosts in memory that are to be put aside.
-    leaving: Vec<(QueueId, AddressId)>,
     look_at: Micros,
 }
 
@@ -40,16 +38,6 @@ struct Crowd {
 }
 
 impl Crowds {
-    /// A host is to be put aside, unless it cannot leave.
-    fn leave(&mut self, id: QueueId, address: AddressId) {
-        self.leaving.push((id, address));
-    }
-
-    /// The hosts that are to be put aside.
-    pub(crate) fn take_leaving(&mut self) -> Vec<(QueueId, AddressId)> {
-        std::mem::take(&mut self.leaving)
-    }
-
     /// A host was put aside.
     pub(crate) fn add(&mut self, address: AddressId, key: u64, is_urgent: bool) {
         let keys = &mut self.by_address.entry(address).or_default().keys;
@@ -64,9 +52,9 @@ impl Crowds {
         }
     }
 
-    /// When hosts are to be put aside or to come back.
+    /// When hosts are to come back.
     pub(crate) fn due_at(&self) -> Option<Micros> {
-        if !self.leaving.is_empty() || !self.wanting.is_empty() {
+        if !self.wanting.is_empty() {
             return Some(0);
         }
         (!self.by_address.is_empty()).then_some(self.look_at)
@@ -121,8 +109,7 @@ impl Hosts {
         if has_space || scheduled < self.enough_of_address() || self.queues[id as usize].is_large {
             return false;
         }
-        self.queues[id as usize].is_leaving = true;
-        self.crowds.leave(id, address);
+        self.leave_soon(id, WaitsFor::Address(address));
         true
     }
 

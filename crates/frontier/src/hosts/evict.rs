@@ -5,7 +5,8 @@
 //!    large ones: each of these is counted once, whatever it is. The others wait on disk in the order in which they came, but for hosts
 //!    with a link of a level above 0, which come back first.
 //! 2. Without a directory all hosts are in memory. Where the disk is full, hosts that would go there are in memory.
-//! 3. A host with [`LARGE`] URLs stays: its memory is little beside that of the keys of its URLs.
+//! 3. Of the hosts that fail some are in memory, and those that are tried soon (`hosts/retries.rs`).
+//! 4. A host with [`LARGE`] URLs stays: its memory is little beside that of the keys of its URLs.
 
 use std::io;
 
@@ -17,19 +18,30 @@ use crate::levels::Levels;
 use crate::politeness::domains::Domains;
 use crate::queue::Queue;
 use crate::schedule::{AddressId, QueueId};
-use crate::waiting::{Candidate, pack};
+use crate::waiting::{Candidate, Waiting, pack};
 
 /// Waiting URLs that make a host large.
 const LARGE: usize = 256;
 
 /// The delay from which on a host holds up no other: it may have asked for hours.
-const LONG: Micros = 60_000_000;
+pub(super) const LONG: Micros = 60_000_000;
 
 /// Hosts that are too few to leave: what must not leave is found out for many at once.
 const FEW: usize = 256;
 
 /// Bytes of a host's state and URLs on disk, at most: they are read at once.
 const MOST_BYTES: usize = 1 << 20;
+
+/// What a host that leaves memory waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// For space if it has URLs, for a URL otherwise.
+    Space,
+    /// For other hosts of its address.
+    Address(AddressId),
+    /// For the time of its next try: it fails.
+    Time(Micros),
+}
 
 impl Hosts {
     /// Hosts in memory.
@@ -50,6 +62,27 @@ impl Hosts {
     /// Whether a host is to come back from the disk.
     pub(crate) fn wants_another(&self) -> bool {
         self.cold.has_waiting() && !self.is_full()
+    }
+
+    /// When hosts are to leave or to come back, at the earliest.
+    pub(crate) fn due_at(&self) -> Option<Micros> {
+        let at_once = (self.wants_another() || !self.leaving.is_empty()).then_some(0);
+        [at_once, self.crowds.due_at(), self.retry_at()].into_iter().flatten().min()
+    }
+
+    /// A host is to be put aside, unless it cannot leave.
+    pub(super) fn leave_soon(&mut self, id: QueueId, waits_for: WaitsFor) {
+        self.queues[id as usize].is_leaving = true;
+        self.leaving.push((id, waits_for));
+    }
+
+    /// The hosts that are to be put aside.
+    pub(crate) fn take_leaving(&mut self) -> Vec<(QueueId, WaitsFor)> {
+        let leaving = std::mem::take(&mut self.leaving);
+        for (id, _) in &leaving {
+            self.queues[*id as usize].is_leaving = false;
+        }
+        leaving
     }
 
     /// Puts a URL of a host that is not in memory to the others on disk, if it is to wait there. If not, the host is to be in memory.
@@ -163,9 +196,15 @@ impl Hosts {
         self.sweep_at = self.warm_len() + self.warm_len() / 4;
     }
 
-    /// Brings a host to the disk with what is known of it, which `state` is; nothing may refer to its number. With an address it is put
-    /// aside until that one wants it back. Returns whether it has left: not if it is too large, or the disk is full.
-    pub(crate) fn evict(&mut self, id: QueueId, state: &[u8], aside: Option<AddressId>) -> io::Result<bool> {
+    /// Brings a host to the disk with what is known of it, which `state` is; nothing may refer to its number. Returns whether it has
+    /// left: not if it is too large, or the disk is full.
+    pub(crate) fn evict(&mut self, id: QueueId, state: &[u8], waits_for: WaitsFor) -> io::Result<bool> {
+        if let WaitsFor::Time(_) = waits_for {
+            let queue = &mut self.queues[id as usize];
+            let first = std::mem::take(&mut queue.front).into_iter().rev();
+            let all: Vec<Waiting> = first.chain(std::mem::take(&mut queue.later)).collect();
+            all.iter().for_each(|waiting| self.requeue(id, waiting));
+        }
         let queue = &mut self.queues[id as usize];
         let urls = queue.backlog.len();
         if queue.is_vacant() || urls >= LARGE || !queue.front.is_empty() || !queue.later.is_empty() {
@@ -175,21 +214,26 @@ impl Hosts {
         if packed.len() + state.len() > MOST_BYTES {
             return Ok(false);
         }
-        let put = match aside {
-            None => {
+        let put = match waits_for {
+            WaitsFor::Space => {
                 self.cold.append(&queue.host, state, urls, |into| into.extend_from_slice(&packed)).map(drop)
             }
-            Some(_) => self.cold.put_aside(&queue.host, state, urls, &packed),
+            WaitsFor::Address(_) => self.cold.put_aside(&queue.host, state, (urls, &packed), false),
+            WaitsFor::Time(_) => self.cold.put_aside(&queue.host, state, (urls, &packed), true),
         };
         match put {
             Err(error) if is_full(&error) => return Ok(false),
             result => result?,
         }
-        if let Some(address) = aside {
-            self.crowds.add(address, self.cold.key(&queue.host), queue.backlog.level() > Some(0));
+        let key = self.cold.key(&queue.host);
+        match waits_for {
+            WaitsFor::Space => {}
+            WaitsFor::Address(address) => self.crowds.add(address, key, queue.backlog.level() > Some(0)),
+            WaitsFor::Time(at) => self.retries.add(key, at),
         }
         queue.backlog.clear(&mut self.spill, &mut self.memory);
         self.wake(id);
+        self.end_retry(id);
         self.exempt -= usize::from(self.queues[id as usize].is_exempt);
         let hash = self.hash(id);
         if let Ok(entry) = self.by_name.find_entry(hash, |known| *known == id) {
@@ -222,11 +266,11 @@ impl Hosts {
     /// Looks whether a host is counted among those for which there is space.
     pub(crate) fn recount(&mut self, id: QueueId) {
         let queue = &mut self.queues[id as usize];
-        let is_exempt = queue.rests.is_some()
-            || queue.is_large
-            || queue.is_delayed
-            || queue.trouble.is_some()
-            || queue.origins.is_waiting();
+        let is_exempt = queue.rests.is_some() || queue.is_large || queue.is_delayed || queue.fails();
+        if queue.is_retrying && (queue.rests.is_some() || !queue.fails()) {
+            self.end_retry(id);
+        }
+        let queue = &mut self.queues[id as usize];
         match (std::mem::replace(&mut queue.is_exempt, is_exempt), is_exempt) {
             (false, true) => self.exempt += 1,
             (true, false) => self.exempt -= 1,

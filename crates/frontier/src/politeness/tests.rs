@@ -9,7 +9,7 @@ use lycosa_url::{FailureKind, Micros};
 
 use crate::politeness::{Politeness, Start};
 use crate::queue::Queue;
-use crate::tests::{Log, SECOND, answer, crawl, failed, frontier, robots_or, run, url};
+use crate::scripted::{Log, SECOND, answer, crawl, failed, frontier, robots_or, run, url};
 use crate::{BlockList, CrawlUrl, Frontier, Scope, Settings, State};
 
 fn settings() -> Settings {

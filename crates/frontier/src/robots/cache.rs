@@ -143,9 +143,10 @@ impl RobotsCache {
         expires.saturating_sub(self.ttl)
     }
 
-    /// Whether nothing is asked for or tried again of these origins, and all their rules were learnt by then.
-    pub(crate) fn are_settled(&self, origins: &Origins, learnt_by: Micros) -> bool {
-        origins.are_settled(learnt_by.saturating_add(self.ttl))
+    /// Whether nothing is asked for of these origins, and all their rules were learnt by then. `may_be_parked`: whether something may be
+    /// tried again.
+    pub(crate) fn are_settled(&self, origins: &Origins, learnt_by: Micros, may_be_parked: bool) -> bool {
+        origins.are_settled(learnt_by.saturating_add(self.ttl), may_be_parked)
     }
 
     /// The name that robots.txt knows this crawler by.
@@ -187,7 +188,7 @@ impl RobotsCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{SECOND, answer, url};
+    use crate::scripted::{SECOND, answer, url};
     use lycosa_records::Request;
 
     #[test]

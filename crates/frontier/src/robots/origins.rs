@@ -150,14 +150,16 @@ impl Origins {
         })
     }
 
-    /// Whether nothing is asked for or tried again, and all rules have this age, by the expiry that rules of this age have.
-    pub(crate) fn are_settled(&self, expires_until: Micros) -> bool {
+    /// Whether nothing is asked for, and all rules have this age, by the expiry that rules of this age have. `may_be_parked`: whether
+    /// something may be tried again.
+    pub(crate) fn are_settled(&self, expires_until: Micros, may_be_parked: bool) -> bool {
         self.known.iter().all(|(_, robots)| match robots {
             Robots::Known { expires, refresh_at, .. } => {
                 *refresh_at < Micros::MAX && *expires <= expires_until
             }
             Robots::Failed { .. } => true,
-            Robots::Asked | Robots::Parked(_) => false,
+            Robots::Parked(_) => may_be_parked,
+            Robots::Asked => false,
         })
     }
 
@@ -187,12 +189,17 @@ impl Origins {
         self.known.iter().any(|(_, robots)| matches!(robots, Robots::Parked(_) | Robots::Asked))
     }
 
-    /// The evidence against origins.
-    pub(crate) fn evidence(&self) -> impl Iterator<Item = &Evidence> {
-        self.known.iter().filter_map(|(_, robots)| match robots {
-            Robots::Parked(evidence) => Some(&**evidence),
+    /// The origins that are parked, with the evidence against each.
+    pub(crate) fn parked(&self) -> impl Iterator<Item = (&str, &Evidence)> {
+        self.known.iter().filter_map(|(origin, robots)| match robots {
+            Robots::Parked(evidence) => Some((&**origin, &**evidence)),
             _ => None,
         })
+    }
+
+    /// The evidence against origins.
+    pub(crate) fn evidence(&self) -> impl Iterator<Item = &Evidence> {
+        self.parked().map(|(_, evidence)| evidence)
     }
 
     /// The same, to be changed.

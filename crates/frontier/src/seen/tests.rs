@@ -490,7 +490,7 @@ proptest! {
     }
 }
 
-/// A saved set of one leaf with these keys, and of these that found no room there.
+/// A saved set of one leaf with these keys, and of these that found no space there.
 fn saved(leaf: &[Digest], is_full: bool, overflow: &[Digest]) -> Vec<u8> {
     let mut bytes = [MAGIC.as_slice(), &[KeyKind::Md5.number()], &Secret::default(), &[0; 9]].concat();
     bytes.extend((leaf.len() as u16).to_le_bytes());

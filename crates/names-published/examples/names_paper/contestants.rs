@@ -57,9 +57,9 @@ pub(crate) const CHANGED: [(&str, Way, Make); 3] = [
     ("cache, no period", BLOCKING, |_, _| {
         Box::new(AsyncLru::new(AsyncLruSettings { period: FOREVER, ..published() }))
     }),
-    ("cache, room for all", BLOCKING, |names, _| Box::new(AsyncLru::new(roomy(names)))),
+    ("cache, space for all", BLOCKING, |names, _| Box::new(AsyncLru::new(spacious(names)))),
     ("cache, neither", BLOCKING, |names, _| {
-        Box::new(AsyncLru::new(AsyncLruSettings { period: FOREVER, ..roomy(names) }))
+        Box::new(AsyncLru::new(AsyncLruSettings { period: FOREVER, ..spacious(names) }))
     }),
 ];
 
@@ -72,7 +72,7 @@ fn published() -> AsyncLruSettings {
 }
 
 /// The same for this many names, with the same number of names per bucket.
-fn roomy(names: usize) -> AsyncLruSettings {
+fn spacious(names: usize) -> AsyncLruSettings {
     let buckets = (names * published().buckets).div_ceil(published().capacity);
     AsyncLruSettings { capacity: names, buckets, ..published() }
 }

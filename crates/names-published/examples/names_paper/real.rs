@@ -84,8 +84,8 @@ pub(crate) fn run(world: &World, list: &[u32], contestant: &str, server: SocketA
     let (mut next, mut done, mut answers) = (0, Done::default(), Vec::new());
     let began = Instant::now();
     while done.resolved < list.len() {
-        let room = way.handed.saturating_sub(client.pending());
-        let end = list.len().min(next + room);
+        let space = way.handed.saturating_sub(client.pending());
+        let end = list.len().min(next + space);
         let handed = &list[next..end];
         handed.iter().for_each(|&host| waiting[host as usize] += 1);
         client.submit(handed.iter().map(|&host| world.hosts[host as usize].name.clone()).collect());

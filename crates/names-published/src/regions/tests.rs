@@ -197,11 +197,11 @@ proptest! {
     #[test]
     fn they_answer_as_a_map_does_as_long_as_all_fit(
         dots in any::<bool>(),
-        room in prop::sample::select(&[3_usize, 10, 8_000][..]),
+        space in prop::sample::select(&[3_usize, 10, 8_000][..]),
         steps in prop::collection::vec((0..10_u8, names(), 0..2_000_u64, 0..1_000_u32), 1..150),
     ) {
         let levels = if dots { Levels::Dots } else { Levels::PublicSuffix };
-        let settings = RegionsSettings { levels, deeper: room, hosts: room, reverse: room, light: 0.0, ..Default::default() };
+        let settings = RegionsSettings { levels, deeper: space, hosts: space, reverse: space, light: 0.0, ..Default::default() };
         let (mut cache, mut plain, mut now) = (Regions::new(settings), HashMap::new(), 0);
         for (what, text, passed, took) in steps {
             now += passed;
@@ -210,7 +210,7 @@ proptest! {
                 0..=4 => {
                     let got = cache.lookup(name, Families::V4, now);
                     let held = plain.get(&text).filter(|held: &&Found| held.expires > Some(now));
-                    if room < 8_000 {
+                    if space < 8_000 {
                         prop_assert!(got.is_none() || got.as_ref() == held); // never another answer
                     } else {
                         prop_assert_eq!(got.as_ref(), held);

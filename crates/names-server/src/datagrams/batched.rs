@@ -24,8 +24,8 @@ pub(super) struct Receiver {
 impl Receiver {
     /// A receiver for a socket bound to one address or to all.
     pub(super) fn new(has_all_addresses: bool) -> Self {
-        let room = has_all_addresses.then(|| cmsg_space!(in6_pktinfo));
-        Receiver { headers: MultiHeaders::preallocate(BATCH, room), is_told: has_all_addresses }
+        let space = has_all_addresses.then(|| cmsg_space!(in6_pktinfo));
+        Receiver { headers: MultiHeaders::preallocate(BATCH, space), is_told: has_all_addresses }
     }
 
     /// Waits for one message and receives all that are available.
@@ -33,10 +33,10 @@ impl Receiver {
         &mut self,
         socket: &UdpSocket,
         bytes: &mut [u8],
-        room: usize,
+        space: usize,
         into: &mut Vec<(usize, Peer)>,
     ) -> io::Result<()> {
-        let mut chunks = bytes.chunks_exact_mut(room);
+        let mut chunks = bytes.chunks_exact_mut(space);
         let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
             std::array::from_fn(|_| [IoSliceMut::new(chunks.next().unwrap_or_default())]);
         let flags = MsgFlags::MSG_WAITFORONE;

@@ -19,10 +19,10 @@ impl Receiver {
         &mut self,
         socket: &UdpSocket,
         bytes: &mut [u8],
-        room: usize,
+        space: usize,
         into: &mut Vec<(usize, Peer)>,
     ) -> io::Result<()> {
-        let (length, address) = socket.recv_from(&mut bytes[..room])?;
+        let (length, address) = socket.recv_from(&mut bytes[..space])?;
         into.push((length, Peer { local: None, address }));
         Ok(())
     }

@@ -1,0 +1,109 @@
+//! Hosts that fail: beyond some in memory, those that are tried again later wait for that on disk. A crawl meets hosts that are gone for
+//! ever faster than the patience with them ends.
+//!
+//! Guarantees: a host comes back when its next try is due and few others are in memory for theirs; and as one that waits for space when the
+//! crawl finds that failures were its own.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+use lycosa_url::Micros;
+
+use super::evict::LONG;
+use super::{Hosts, WaitsFor};
+use crate::queue::LATER;
+use crate::schedule::QueueId;
+
+/// The delay from which on a host that fails waits on disk if very many do: reading and writing it costs less than the memory.
+const SHORT: Micros = 5_000_000;
+
+/// Hosts on disk that fail, by the time of their next try.
+#[derive(Debug, Default)]
+pub(crate) struct Retries {
+    /// With their keys (`cold/mod.rs`); some have come back since.
+    by_time: BinaryHeap<Reverse<(Micros, u64)>>,
+    /// Hosts in memory that have come back for a try and have not had it yet.
+    under_way: usize,
+}
+
+impl Retries {
+    /// A host was put aside until then.
+    pub(super) fn add(&mut self, key: u64, at: Micros) {
+        self.by_time.push(Reverse((at, key)));
+    }
+
+    /// Whether no host is here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_time.is_empty()
+    }
+
+    /// When the next host is to come back.
+    fn due_at(&self) -> Option<Micros> {
+        self.by_time.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Takes the keys of all hosts.
+    fn take_all(&mut self) -> impl Iterator<Item = u64> {
+        std::mem::take(&mut self.by_time).into_iter().map(|Reverse((_, key))| key)
+    }
+}
+
+impl Hosts {
+    /// Hosts that fail, in memory, up to which all of them stay there.
+    fn enough_failing(&self) -> usize {
+        (self.warm_hosts / 4).max(1)
+    }
+
+    /// When a host is to come back for its next try, if few others are in memory for theirs.
+    pub(super) fn retry_at(&self) -> Option<Micros> {
+        self.retries.due_at().filter(|_| self.retries.under_way < self.enough_failing())
+    }
+
+    /// Takes the key of a host that is to come back for its next try.
+    pub(crate) fn take_retry(&mut self, now: Micros) -> Option<u64> {
+        self.retry_at().filter(|at| *at <= now)?;
+        self.retries.by_time.pop().map(|Reverse((_, key))| key)
+    }
+
+    /// A host has come back for its next try. Some of its URLs are outside its backlog, as they were when it left: by these it is seen
+    /// that all wait for a robots.txt that fails.
+    pub(crate) fn begin_retry(&mut self, id: QueueId) -> io::Result<()> {
+        self.retries.under_way += 1;
+        let queue = &mut self.queues[id as usize];
+        queue.is_retrying = true;
+        while queue.later.len() < LATER
+            && let Some(waiting) = queue.backlog.pop(&queue.host, &mut self.spill, &mut self.memory)?
+        {
+            queue.later.push(waiting);
+        }
+        self.measure(id);
+        Ok(())
+    }
+
+    /// A host has had its try, or needs none.
+    pub(super) fn end_retry(&mut self, id: QueueId) {
+        self.retries.under_way -= usize::from(std::mem::take(&mut self.queues[id as usize].is_retrying));
+    }
+
+    /// Has all hosts that fail come back as if they waited for space.
+    pub(crate) fn recall(&mut self) {
+        self.retries.take_all().for_each(|key| self.cold.put_first(key));
+    }
+
+    /// Whether a host that fails is to wait on disk for its next try, since `failing` hosts in memory do: it is told to leave then.
+    pub(crate) fn is_put_off(&mut self, id: QueueId, failing: usize, at: Micros, now: Micros) -> bool {
+        if at > now {
+            self.end_retry(id);
+        }
+        let queue = &self.queues[id as usize];
+        let at = at.max(queue.parked_until());
+        let delay = if failing <= self.enough_failing().saturating_mul(2) { LONG } else { SHORT };
+        let may_stay = failing <= self.enough_failing() || at < now.saturating_add(delay) || queue.is_large;
+        if !queue.fails() || may_stay || !self.cold.is_possible() {
+            return false;
+        }
+        self.leave_soon(id, WaitsFor::Time(at));
+        true
+    }
+}
