@@ -141,7 +141,7 @@ TASKS = """\
 | limit the whole crawl | `politeness.requests_per_second`, `bytes_per_second` |
 | exclude sites | `politeness.block_list`: [courtesy.md](courtesy.md) |
 | crawl servers in my own network | `allow_addresses = ["10.0.0.0/8"]` |
-| run several crawls at once | a `--dir` for each; crawls of one user keep the intervals of hosts and addresses together (`politeness.share_clocks`, [scale.md](scale.md)); the other limits are each crawl's own |
+| run several crawls at once | a `--dir` for each; crawls of one user keep the intervals of hosts and addresses together (`politeness.share_clocks`, [scale.md](scale.md)); so do the smaller concurrency and pauses; rates of the whole crawl are each crawl's own |
 | ignore robots.txt of a site of my own | `politeness.robots = false` |
 | choose columns, leave bodies out of the output | `store.fields`: [outputs.md](outputs.md) |
 | limit memory | `memory = "2 GB"` |

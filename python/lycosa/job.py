@@ -254,8 +254,8 @@ class Politeness(Section):
         60.0,
         ge=0,
         le=3_600,
-        description="429, 503, time-outs and broken connections double the interval of a host up to this maximum; an "
-        "interval that is set longer stays as it is",
+        description="429, 408, 502, 503, 504, time-outs and broken connections double the interval of a host up to this "
+        "maximum; an interval that is set longer stays as it is",
     )
     successes: int = Field(
         10, ge=1, le=10_000, description="successes in a row that shorten a doubled interval by a second"
@@ -339,7 +339,7 @@ class Parse(Section):
 
 
 class Frontier(Section):
-    """The frontier: deduplication, shards, patience, memory, snapshots."""
+    """The frontier, which knows all URLs and decides which is fetched next: shards, patience, memory, snapshots."""
 
     key: Annotated[Literal["md5", "md5-16", "keyed"], FIXED] = Field(
         "md5", description="key of a URL: its MD5 digest, half of it, or a digest with a secret key"

@@ -67,7 +67,7 @@ class PolitenessSettings(TypedDict, total=False):
 
 
 class FrontierSettings(TypedDict, total=False):
-    """The frontier: deduplication, shards, patience, memory, snapshots."""
+    """The frontier, which knows all URLs and decides which is fetched next: shards, patience, memory, snapshots."""
 
     key: Literal["md5", "md5-16", "keyed"]
     shards: int

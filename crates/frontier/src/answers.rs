@@ -19,6 +19,8 @@ impl<R: Resolve> Frontier<R> {
             }
             let Some(id) = id else { continue };
             match self.hosts[id].name {
+                // It has been answered, and is about to leave.
+                Name::Asked { .. } if self.hosts[id].is_leaving => {}
                 Name::Asked { idled } => self.name_answered(id, answer, idled, now),
                 Name::Known { .. } => self.name_refreshed(id, answer, now),
                 Name::Unknown | Name::Failed { .. } => {}
@@ -47,7 +49,9 @@ impl<R: Resolve> Frontier<R> {
     fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
         match self.trouble.name_failed(&mut self.hosts, id, &failure, now) {
             Some(retry_at) => {
-                if !self.hosts.is_put_off(id, self.trouble.troubled.len(), retry_at, now) {
+                let is_over = self.trouble.is_over(&self.hosts[id], now);
+                self.hosts.note_retry(id, retry_at, now);
+                if is_over || !self.hosts.is_put_off(id, (self.trouble.troubled.len(), 0), retry_at, now) {
                     self.names.retry(id, retry_at);
                 }
             }

@@ -330,16 +330,16 @@ impl<R: Resolve> Frontier<R> {
     /// Has a queue with URLs wait for what is next: its name, or its turn in the schedule. It is put aside instead of the latter if its
     /// address has enough others there, or if it fails and is tried again long from now.
     fn enqueue(&mut self, id: QueueId, now: Micros) {
-        self.enqueue_or(id, true, now);
+        self.enqueue_or(id, None, now);
     }
 
-    /// The same of a queue that cannot be put aside.
-    fn enqueue_anyway(&mut self, id: QueueId, now: Micros) {
-        self.enqueue_or(id, false, now);
+    /// The same of a queue that could not leave; it has its turn at this time at the earliest.
+    fn enqueue_from(&mut self, id: QueueId, at: Micros, now: Micros) {
+        self.enqueue_or(id, Some(at), now);
     }
 
-    /// The same; `aside`: whether it may be put aside.
-    fn enqueue_or(&mut self, id: QueueId, aside: bool, now: Micros) {
+    /// The same; `stays`: it cannot be put aside, and has its turn then at the earliest.
+    fn enqueue_or(&mut self, id: QueueId, stays: Option<Micros>, now: Micros) {
         let healthy_at = self.trouble.health.clock(now);
         self.hosts.recount(id);
         let queue = &self.hosts[id];
@@ -364,11 +364,8 @@ impl<R: Resolve> Frontier<R> {
             Name::Known { clock, expires, .. } if *expires > now => {
                 let clock = *clock;
                 if self.politeness.has_capacity(queue) {
-                    let due = queue.pace.ready_at().max(queue.due_at());
-                    let is_aside = aside
-                        && (self.hosts.is_put_off(id, self.trouble.troubled.len(), due, now)
-                            || self.hosts.is_crowded_out(id, clock, self.schedule.len_of(clock)));
-                    if is_aside {
+                    let due = queue.pace.ready_at().max(queue.due_at()).max(stays.unwrap_or(0));
+                    if stays.is_none() && self.is_put_aside(id, clock, due, now) {
                         return;
                     }
                     self.take_turn(id, clock, due, now);
@@ -384,6 +381,17 @@ impl<R: Resolve> Frontier<R> {
                 }
             }
         }
+    }
+
+    /// Whether a queue that is due at an address then is to be put aside instead.
+    fn is_put_aside(&mut self, id: QueueId, address: AddressId, due: Micros, now: Micros) -> bool {
+        let scheduled = self.schedule.len_of(address);
+        // One that is to be given up stays for the review.
+        let is_over = self.trouble.is_over(&self.hosts[id], now);
+        let counts = (self.trouble.troubled.len(), scheduled);
+        let is_put_off = !is_over && self.hosts.is_put_off(id, counts, due, now);
+        self.hosts.note_retry(id, due, now);
+        is_put_off || self.hosts.is_crowded_out(id, address, scheduled)
     }
 
     /// Puts a queue into the schedule at its address.

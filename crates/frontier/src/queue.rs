@@ -140,6 +140,11 @@ impl Queue {
             && self.front.iter().chain(&self.later).all(parked)
     }
 
+    /// Whether nothing of it can be fetched before a next try.
+    pub(crate) fn has_only_failing(&self) -> bool {
+        self.trouble.is_some() || (self.origins.is_waiting() && self.is_parked())
+    }
+
     /// When a robots.txt that all waiting URLs wait for is asked for again; 0: at any time.
     pub(crate) fn parked_until(&self) -> Micros {
         match self.origins.is_waiting() && self.is_parked() {

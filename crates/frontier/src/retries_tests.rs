@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use lycosa_records::{Outcome, Purpose, Request};
-use lycosa_url::{FailureKind, Micros};
+use lycosa_records::{Outcome, Purpose, Request, RequestOptions};
+use lycosa_url::{Failure, FailureKind, Micros};
 
 use crate::crowds_tests::{live_at, pages, run, settings};
+use crate::names::Name;
+use crate::patience::{Evidence, LastWord};
 use crate::portal_tests::own;
+use crate::queue::Queue;
 use crate::scripted::{Names, SECOND, answer, failed, frontier, url};
-use crate::{Frontier, Settings, State};
+use crate::{Frontier, Resolve, Settings, State};
 
 /// A crawl with robots.txt, two minutes of patience, and so many hosts in memory.
 fn patient(directory: &Path, warm_hosts: usize) -> Settings {
@@ -169,7 +172,7 @@ fn failures_that_were_the_crawls_own_are_forgotten_on_disk_too() {
     run(&mut frontier, &mut now, 260 * SECOND, &mut site);
     assert!(frontier.hosts.cold.failing_urls() > 50);
     frontier.begin_suspension(0, now);
-    let troubled = |queue: &crate::queue::Queue| queue.fails();
+    let troubled = |queue: &Queue| queue.fails();
     let keys: Vec<u64> = ["dead", "half", "unnamed"]
         .iter()
         .flat_map(|name| (0..30).map(move |number| format!("{name}{number}.com")))
@@ -178,7 +181,149 @@ fn failures_that_were_the_crawls_own_are_forgotten_on_disk_too() {
     for key in keys {
         frontier.warm(key, None, now).unwrap();
     }
-    assert_eq!((frontier.hosts.cold.failing_urls(), frontier.hosts.retries.is_empty()), (0, true));
+    assert_eq!(frontier.hosts.cold.failing_urls(), 0);
     let left = frontier.hosts.iter().filter(|(_, queue)| troubled(queue)).count();
     assert_eq!(left, 0, "hosts have evidence against them");
+}
+
+/// Thirty hosts that refuse all, and one that answers each second.
+fn dead_and_busy(warm_hosts: usize, robots: bool) -> (tempfile::TempDir, Frontier<Names>, Names) {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings { robots, ..patient(directory.path(), warm_hosts) };
+    let (mut frontier, names) = frontier(settings);
+    live_at(&names, "dead", 30, |number| format!("93.1.{number}.1"));
+    live_at(&names, "busy", 1, |_| "93.99.1.1".to_owned());
+    let busy: Vec<_> = (0..2_390).map(|page| url(&format!("http://busy0.com/{page}"))).collect();
+    frontier.add(&busy, 0).unwrap();
+    frontier.add(&pages("dead", 30), 0).unwrap();
+    (directory, frontier, names)
+}
+
+#[test]
+fn a_suspension_does_not_bring_all_hosts_that_fail_into_memory() {
+    let (_directory, mut frontier, _) = dead_and_busy(8, false);
+    let mut now = 0;
+    run(&mut frontier, &mut now, 260 * SECOND, &mut site);
+    let before = frontier.hosts.warm_len();
+    assert!(frontier.hosts.cold.failing_urls() > 20);
+    let example = (3, "scripted".to_owned());
+    frontier.trouble.health.connections.suspend_for(crate::Cause::Connections, now - SECOND, example, now);
+    frontier.begin_suspension(now - SECOND, now);
+    for _ in 0..10 {
+        now += 1000;
+        frontier.take(0, now).unwrap();
+    }
+    assert!(frontier.hosts.warm_len() <= before + 10, "{before}, then {}", frontier.hosts.warm_len());
+}
+
+#[test]
+fn a_host_that_is_too_large_for_the_disk_waits_in_memory() {
+    let (_directory, mut frontier, names) = dead_and_busy(8, true);
+    live_at(&names, "deadfat", 1, |_| "93.98.1.1".to_owned());
+    let fat = |number: u32| {
+        let body = bytes::Bytes::from(vec![b'x'; 8192]);
+        let options = RequestOptions { method: "POST".into(), body, ..RequestOptions::default() };
+        let page = url(&format!("http://deadfat0.com/{number}"));
+        Request { options: Some(Box::new(options)), ..Request::get(page) }
+    };
+    frontier.add_requests(&(0..200).map(fat).collect::<Vec<_>>(), 0).unwrap();
+    let (mut now, mut takes) = (0, 0);
+    while now < 40 * SECOND {
+        let requests = frontier.take(100, now).unwrap();
+        let mut outcomes: Vec<_> = requests.into_iter().map(|request| site(request, now)).collect();
+        frontier.judge(&mut outcomes);
+        frontier.done(&outcomes, now).unwrap();
+        frontier.settled();
+        takes += 1;
+        assert!(takes < 2_000, "it spins at {now}");
+        now = frontier.due_at().unwrap_or(now).max(now + 1000);
+    }
+}
+
+#[test]
+fn all_urls_of_a_host_end_with_its_last_try() {
+    let ended = |warm_hosts| {
+        let (_directory, mut frontier, _) = dead_and_busy(warm_hosts, false);
+        let second: Vec<_> = (0..30).map(|number| url(&format!("http://dead{number}.com/2"))).collect();
+        frontier.add(&second, 0).unwrap();
+        let mut now = 0;
+        while frontier.counts().tally.count(State::Failed) < 60 && now < 2_000 * SECOND {
+            let until = now + SECOND;
+            run(&mut frontier, &mut now, until, &mut site);
+        }
+        now / SECOND
+    };
+    let (stayed, left) = (ended(usize::MAX), ended(8));
+    assert!(left <= stayed + 30, "{left} s, not {stayed} s");
+}
+
+#[test]
+fn hosts_on_disk_of_an_address_that_is_given_up_fail_when_they_come_back() {
+    let failed = |warm_hosts| {
+        let (_directory, mut frontier, names) = dead_and_busy(warm_hosts, false);
+        live_at(&names, "crowd", 20, |_| "93.200.1.1".to_owned());
+        frontier.add(&pages("crowd", 20), 0).unwrap();
+        let mut now = 0;
+        run(&mut frontier, &mut now, 360 * SECOND, &mut site);
+        let address = frontier.politeness.addresses.id("93.200.1.1".parse().unwrap());
+        let failure = Failure::new(FailureKind::ConnectRefused, "scripted");
+        let (last, last_word) = (100 * now, LastWord::Unasked);
+        let evidence = Evidence { since: 0, last, tries: 9, failure, retry_at: 0, given_up: None, last_word };
+        frontier.trouble.addresses.insert(address, evidence);
+        frontier.trouble.review_addresses(&mut frontier.hosts, now);
+        run(&mut frontier, &mut now, 430 * SECOND, &mut site);
+        frontier.counts().tally.count(State::Failed)
+    };
+    assert_eq!((failed(usize::MAX), failed(8)), (20, 20));
+}
+
+#[test]
+fn a_name_that_fails_for_a_while_does_not_excuse_a_host_that_refuses() {
+    let failed = |warm_hosts| {
+        let (_directory, mut frontier, names) = dead_and_busy(warm_hosts, false);
+        let flaky = || (0..3).map(|number| format!("dead{number}.com"));
+        let mut now = 0;
+        run(&mut frontier, &mut now, 600 * SECOND, &mut site);
+        names.failing.borrow_mut().extend(flaky().map(|name| (name, FailureKind::NameServerFailure)));
+        run(&mut frontier, &mut now, 720 * SECOND, &mut site);
+        names.failing.borrow_mut().clear();
+        run(&mut frontier, &mut now, 1_600 * SECOND, &mut site);
+        frontier.counts().tally.count(State::Failed)
+    };
+    assert_eq!((failed(usize::MAX), failed(8)), (30, 30));
+}
+
+#[test]
+fn what_the_crawls_own_failures_added_to_an_interval_is_taken_back_on_disk() {
+    let (_directory, mut frontier, _) = dead_and_busy(8, false);
+    let mut now = 0;
+    let log = run(&mut frontier, &mut now, 260 * SECOND, &mut site);
+    let before = tries(&log).values().filter(|times| times[0] == 0).count();
+    frontier.begin_suspension(SECOND, now);
+    for number in 0..30 {
+        frontier.host(&format!("dead{number}.com"), now);
+    }
+    let interval = |queue: &Queue| queue.pace.interval(&frontier.politeness.host_limits(queue));
+    let dead = frontier.hosts.iter().filter(|(_, queue)| queue.host.starts_with("dead"));
+    let slow = dead.filter(|(_, queue)| interval(queue) > SECOND).count();
+    assert_eq!(slow, before, "those that failed before the crawl's own trouble");
+}
+
+#[test]
+fn two_answers_for_a_name_leave_no_trace_of_a_host_that_left() {
+    let (_directory, mut frontier, names) = dead_and_busy(8, false);
+    for number in 0..30 {
+        names.failing.borrow_mut().insert(format!("dead{number}.com"), FailureKind::NameServerFailure);
+    }
+    let mut now = 0;
+    while now < 12 * SECOND {
+        let asked = frontier.hosts.iter().filter(|(_, queue)| matches!(queue.name, Name::Asked { .. }));
+        let asked: Vec<Box<str>> = asked.map(|(_, queue)| queue.host.clone()).collect();
+        names.clone().submit(asked);
+        let until = now + 1000;
+        run(&mut frontier, &mut now, until, &mut site);
+        let most = frontier.hosts.iter().map(|(id, _)| id).max().unwrap_or(0);
+        let rests = |id: &u32| frontier.hosts[*id].is_vacant() && frontier.hosts[*id].rests.is_some();
+        assert_eq!((0..=most).find(rests), None, "a vacant slot is counted");
+    }
 }

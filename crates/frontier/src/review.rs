@@ -58,7 +58,7 @@ impl<R: Resolve> Frontier<R> {
         self.trouble.has_only_failing =
             !self.dedup.has_suspects() && self.trouble.are_all_failing(&self.hosts, &self.leases, waiting);
         self.report_work();
-        if !self.trouble.may_give_up(now) {
+        if !self.trouble.may_give_up(&self.hosts, now) {
             return;
         }
         let troubled: Vec<QueueId> = self.trouble.troubled.iter().copied().collect();
@@ -103,7 +103,7 @@ impl Trouble {
     }
 
     /// Whether hosts may be given up now.
-    fn may_give_up(&mut self, now: Micros) -> bool {
+    fn may_give_up(&mut self, hosts: &Hosts, now: Micros) -> bool {
         // While another shard has other work, this one looks again at the next review.
         let is_alone = self.has_only_failing && !self.health.reporter.are_others_busy();
         // A host that was healthy until a moment ago may soon answer again: only failing hosts are left once that is decided.
@@ -112,7 +112,7 @@ impl Trouble {
         self.review_wanted = self.has_only_failing && self.only_failing.is_none();
         if self.is_unclear(now) {
             // Hosts that answer, a suspension or its time end this.
-            self.review_wanted = !self.troubled.is_empty();
+            self.review_wanted = self.has_failing(hosts);
             return false;
         }
         true
@@ -128,8 +128,12 @@ impl Trouble {
             return;
         }
         for (address, evidence) in &given_up {
-            hosts.crowds.give_up(*address, Evidence { given_up: Some(until), ..evidence.clone() });
+            let evidence = Evidence { given_up: Some(until), ..evidence.clone() };
+            hosts.crowds.give_up(*address, evidence.clone());
+            self.given_up.insert(*address, evidence);
         }
+        let healthy_at = self.health.clock(now);
+        self.given_up.retain(|_, evidence| evidence.given_up.is_some_and(|until| until > healthy_at));
         for (id, queue) in hosts.iter_mut() {
             if let Name::Known { clock, .. } = &queue.name
                 && let Some(evidence) = given_up.get(clock)
@@ -198,10 +202,7 @@ impl Trouble {
 
     /// Whether all URLs that wait, `waiting` of them, and all requests that are out are failing hosts'.
     fn are_all_failing(&self, hosts: &Hosts, leases: &Leases, waiting: u64) -> bool {
-        let is_failing = |id: &QueueId| {
-            let queue = &hosts[*id];
-            queue.trouble.is_some() || queue.is_parked()
-        };
+        let is_failing = |id: &QueueId| hosts[*id].has_only_failing();
         // A robots.txt that no URL waits for was asked for to see whether the host answers.
         let is_no_work = |lease: &Lease| {
             let is_probe = lease.waiting.owner.is_some() && hosts[lease.queue].is_empty();

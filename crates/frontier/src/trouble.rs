@@ -47,6 +47,8 @@ pub(crate) struct Trouble {
     pub(crate) troubled: BTreeSet<QueueId>,
     /// The evidence against addresses at which no host has answered since: it counts for all hosts there, which share its pace.
     pub(crate) addresses: HashMap<AddressId, Evidence>,
+    /// The evidence against addresses that were given up, for their hosts on disk.
+    pub(crate) given_up: HashMap<AddressId, Evidence>,
     /// Queues whose URLs are to be settled without a fetch.
     failing: VecDeque<QueueId>,
     /// Since when only failing hosts are left, on the healthy clock.
@@ -69,6 +71,7 @@ impl Trouble {
             patience: Patience::new(settings),
             troubled: BTreeSet::new(),
             addresses: HashMap::new(),
+            given_up: HashMap::new(),
             failing: VecDeque::new(),
             only_failing: None,
             has_only_failing: false,
@@ -164,6 +167,19 @@ impl Trouble {
         evidence.is_enough(&self.patience, self.only_failing) && !self.is_unclear(now)
     }
 
+    /// Whether the evidence against a host or its origins is enough: the next review gives it up.
+    pub(crate) fn is_over(&self, queue: &Queue, now: Micros) -> bool {
+        let mut evidence = queue.trouble.as_deref().into_iter().chain(queue.origins.evidence());
+        evidence.any(|evidence| self.is_enough(evidence, now))
+    }
+
+    /// The evidence against an address that was given up, if it counts still.
+    pub(crate) fn given_up_at(&self, address: AddressId, now: Micros) -> Option<&Evidence> {
+        let healthy_at = self.health.clock(now);
+        let evidence = self.given_up.get(&address)?;
+        evidence.given_up.is_some_and(|until| until > healthy_at).then_some(evidence)
+    }
+
     /// Whether it may turn out soon that what fails now is the crawl's own trouble, and the patience is over before that. A longer one
     /// spans it, and without patience the retries alone count.
     pub(crate) fn is_unclear(&self, now: Micros) -> bool {
@@ -249,6 +265,17 @@ impl Trouble {
         let (transient, healthy_at) = (failure.kind.is_transient(), self.health.clock(now));
         if (transient || failure.kind.is_doubtful()) && self.health.names.suspended().is_some() {
             return Some(now.saturating_add(self.patience.url_pause(0)));
+        }
+        if transient {
+            // The failure counts, and the evidence stays that against the host: its name is asked for again before each try.
+            if let Some(before) = hosts[id].trouble.take_if(|evidence| !evidence.is_of_name()) {
+                let failure = before.failure.clone();
+                let evidence = Evidence::fail(Some(*before), failure, &self.patience, healthy_at, now);
+                let retry_at = evidence.retry_at;
+                hosts[id].trouble = Some(Box::new(evidence));
+                self.add(id);
+                return Some(retry_at);
+            }
         }
         let before = hosts[id].trouble.take();
         let before = before.filter(|evidence| evidence.is_of_name()).map(|evidence| *evidence);
@@ -342,7 +369,6 @@ impl Trouble {
             hosts[id].take_back(since, healthy_at);
         }
         hosts.cold.happens(Event::TookBack(since, healthy_at));
-        hosts.recall();
         failing
     }
 }

@@ -92,7 +92,8 @@ impl<R: Resolve> Frontier<R> {
         for (id, waits_for) in self.leave(leaving, most, now)? {
             match (&self.hosts[id].name, waits_for) {
                 (Name::Asked { .. }, WaitsFor::Time(at)) => self.names.retry(id, at),
-                _ => self.enqueue_anyway(id, now),
+                (_, WaitsFor::Time(at)) => self.enqueue_from(id, at, now),
+                _ => self.enqueue_from(id, 0, now),
             }
         }
         Ok(())
@@ -217,8 +218,11 @@ impl<R: Resolve> Frontier<R> {
             if self.hosts[id].fails() {
                 self.hosts.begin_retry(id)?;
             }
+            let address = self.hosts[id].lives_at;
+            let of_address = address.and_then(|address| self.trouble.given_up_at(address, now));
+            let given_up = given_up.or(of_address).cloned();
             if let Some(evidence) = given_up.filter(|_| !self.hosts[id].answered) {
-                self.hosts[id].trouble = Some(Box::new(evidence.clone()));
+                self.hosts[id].trouble = Some(Box::new(evidence));
                 self.trouble.add(id);
             }
             self.enqueue(id, now);

@@ -130,7 +130,8 @@ impl Log {
         let appended = py.detach(|| {
             self.clock.note();
             requests.batch.with(|requests| {
-                let mut entries = requests.iter().map(|request| Entry::leased(request, self.opened, now, offset));
+                let mut entries =
+                    requests.iter().map(|request| Entry::leased(request, self.opened, now, offset));
                 ENCODED.with_borrow_mut(|encoded| self.write(encoded, &mut entries))
             })
         });

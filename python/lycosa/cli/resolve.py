@@ -81,7 +81,7 @@ def add_parser(subparsers: Any) -> None:
         "number as in TYPE65; others than A and AAAA have columns of their own",
     )
     parser.add_argument(
-        "--rate", metavar="N", type=float, help="maximum names per second (default: limited by the servers only)"
+        "--rate", metavar="N", type=float, help="maximum names per second (default: as many as the servers answer)"
     )
     parser.add_argument(
         "--server-rate", metavar="N", type=float, help="maximum questions per second to each server (default: none)"

@@ -106,10 +106,13 @@ pub(crate) struct Cold {
     scan: Position,
     /// The keys of hosts that come back before those; some have been taken out since.
     first: VecDeque<u64>,
+    /// The keys of hosts that an earlier process had put aside: they take turns with those that wait for space.
+    before: VecDeque<u64>,
+    is_turn_of_before: bool,
     /// Hosts that wait for space; URLs of all hosts.
     hosts: usize,
     urls: u64,
-    /// URLs of hosts that wait for a time; not exact if keys collide.
+    /// URLs of hosts that wait for a time.
     failing_urls: u64,
     /// Where the next record that may be written again is looked for, in the journal of hosts that do not wait for space.
     compacted: Position,
@@ -128,6 +131,8 @@ impl Cold {
             rested: Journal::new(directory, "rested"),
             scan: 0,
             first: VecDeque::new(),
+            before: VecDeque::new(),
+            is_turn_of_before: false,
             hosts: 0,
             urls: 0,
             failing_urls: 0,
@@ -149,7 +154,7 @@ impl Cold {
 
     /// Whether hosts here wait for space.
     pub(crate) fn has_waiting(&self) -> bool {
-        self.hosts > 0 || !self.first.is_empty()
+        self.hosts > 0 || !self.first.is_empty() || !self.before.is_empty()
     }
 
     /// URLs that wait here.
@@ -215,6 +220,8 @@ impl Cold {
     ) -> io::Result<bool> {
         let key = self.key(host);
         let before = self.index.get(key).map(|(_, place)| place);
+        let begins_to_fail = wait == Wait::Time && before.is_some_and(|place| place.wait != Wait::Time);
+        let others = if begins_to_fail { self.read(key)? } else { Vec::new() };
         let content = &mut self.content;
         content.clear();
         put_before(content, before);
@@ -238,7 +245,9 @@ impl Cold {
         self.hosts += usize::from(wait == Wait::Space && was != Some(Wait::Space));
         self.hosts -= usize::from(wait != Wait::Space && was == Some(Wait::Space));
         self.urls += urls as u64;
-        self.failing_urls += if wait == Wait::Time { urls as u64 } else { 0 };
+        if wait == Wait::Time {
+            self.failing_urls += (urls + others.iter().map(|other| other.urls).sum::<usize>()) as u64;
+        }
         Ok(before.is_none())
     }
 
@@ -267,7 +276,9 @@ impl Cold {
     /// The key of the host that is to come back next; [`Cold::take`] takes it out. `None`: none waits for space, or none was found in
     /// the records that are looked at in one call.
     pub(crate) fn next(&mut self) -> io::Result<Option<u64>> {
-        while let Some(key) = self.first.pop_front() {
+        self.is_turn_of_before = !self.is_turn_of_before;
+        let is_turn = self.is_turn_of_before || self.hosts == 0;
+        while let Some(key) = self.next_called(is_turn) {
             if self.wait_of(key).is_some_and(|wait| wait != Wait::Url) {
                 return Ok(Some(key));
             }
@@ -287,6 +298,11 @@ impl Cold {
             }
         }
         Ok(None)
+    }
+
+    /// The key of a host that comes back for another reason than space. `is_turn`: also of those that an earlier process had put aside.
+    fn next_called(&mut self, is_turn: bool) -> Option<u64> {
+        self.first.pop_front().or_else(|| if is_turn { self.before.pop_front() } else { None })
     }
 
     /// The hosts with a key, as they are taken out: mostly one, and none if it is not here.
@@ -449,7 +465,7 @@ impl Cold {
                     // Which address or time it was is not stored: it may be another one now.
                     Wait::Address | Wait::Time => {
                         place.wait = Wait::Address;
-                        self.first.push_back(key);
+                        self.before.push_back(key);
                     }
                     Wait::Url => {}
                 }
@@ -459,7 +475,7 @@ impl Cold {
                 }
             }
         }
-        let with_urls = (waiting + self.first.len()) as u64;
+        let with_urls = (waiting + self.before.len()) as u64;
         let has_urls = (with_urls == 0) == (self.urls == 0) && self.urls >= with_urls;
         if read == len && waiting == self.hosts && has_urls { Ok(()) } else { Err(damaged()) }
     }

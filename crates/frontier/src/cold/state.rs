@@ -57,6 +57,7 @@ pub(crate) fn pack(queue: &Queue, robots: &RobotsCache, into: &mut Vec<u8>) -> i
         put_bytes(into, origin.as_bytes());
         put_evidence(into, evidence);
     }
+    queue.pace.forgivable().into_iter().for_each(|number| put_number(into, number));
     Ok(())
 }
 
@@ -112,6 +113,7 @@ pub(crate) fn unpack(
             let origin = codec::text(from)?;
             queue.origins.set(origin, Robots::Parked(Box::new(evidence(from)?)));
         }
+        queue.pace.set_forgivable([codec::number(from)?, codec::number(from)?]);
     }
     Some(())
 }

@@ -217,3 +217,40 @@ fn a_file_that_was_truncated_is_told_when_it_is_opened() {
     let error = Cold::new(Some(directory.path().to_owned())).load(&mut &saved[..], 10).unwrap_err();
     assert!(error.to_string().contains("file 0 of waiting is missing or damaged"), "{error}");
 }
+
+#[test]
+fn urls_of_hosts_that_fail_are_counted_also_if_keys_collide() {
+    USED_BITS.set(0);
+    let directory = tempfile::tempdir().unwrap();
+    let mut cold = Cold::new(Some(directory.path().to_owned()));
+    cold.append("waits.example", &[], 2, |into| into.push(7)).unwrap();
+    cold.put_aside("fails.example", &[1], (1, &[8]), true).unwrap();
+    cold.append("fails.example", &[], 1, |into| into.push(9)).unwrap();
+    assert_eq!((cold.failing_urls(), cold.urls()), (4, 4));
+    let hosts = cold.take(cold.key("fails.example")).unwrap();
+    assert_eq!((hosts.len(), cold.failing_urls(), cold.urls()), (2, 0, 0));
+    USED_BITS.set(u64::MAX);
+}
+
+#[test]
+fn hosts_that_an_earlier_process_had_put_aside_take_turns_with_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut cold = Cold::new(Some(directory.path().to_owned()));
+    for number in 0..3 {
+        cold.put_aside(&format!("fails{number}.example"), &[1], (1, &[8]), true).unwrap();
+        cold.append(&format!("waits{number}.example"), &[], 1, |into| into.push(7)).unwrap();
+    }
+    cold.flush().unwrap();
+    cold.sync().unwrap();
+    let mut bytes = Vec::new();
+    cold.save(&mut bytes).unwrap();
+    let mut cold = Cold::new(Some(directory.path().to_owned()));
+    cold.load(&mut &bytes[..], 11).unwrap();
+    assert_eq!(cold.failing_urls(), 0, "what failed counts for one process");
+    let mut order = String::new();
+    while let Some(key) = cold.next().unwrap() {
+        let hosts = cold.take(key).unwrap();
+        order.push_str(&hosts[0].host[..1]);
+    }
+    assert_eq!(order, "fwfwfw");
+}

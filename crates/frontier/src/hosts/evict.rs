@@ -18,7 +18,7 @@ use crate::levels::Levels;
 use crate::politeness::domains::Domains;
 use crate::queue::Queue;
 use crate::schedule::{AddressId, QueueId};
-use crate::waiting::{Candidate, Waiting, pack};
+use crate::waiting::{Candidate, pack};
 
 /// Waiting URLs that make a host large.
 const LARGE: usize = 256;
@@ -199,18 +199,15 @@ impl Hosts {
     /// Brings a host to the disk with what is known of it, which `state` is; nothing may refer to its number. Returns whether it has
     /// left: not if it is too large, or the disk is full.
     pub(crate) fn evict(&mut self, id: QueueId, state: &[u8], waits_for: WaitsFor) -> io::Result<bool> {
-        if let WaitsFor::Time(_) = waits_for {
-            let queue = &mut self.queues[id as usize];
-            let first = std::mem::take(&mut queue.front).into_iter().rev();
-            let all: Vec<Waiting> = first.chain(std::mem::take(&mut queue.later)).collect();
-            all.iter().for_each(|waiting| self.requeue(id, waiting));
-        }
         let queue = &mut self.queues[id as usize];
-        let urls = queue.backlog.len();
-        if queue.is_vacant() || urls >= LARGE || !queue.front.is_empty() || !queue.later.is_empty() {
+        let urls = queue.len();
+        if queue.is_vacant() || urls >= LARGE || queue.front.iter().any(|waiting| waiting.owner.is_some()) {
             return Ok(false);
         }
-        let packed = queue.backlog.packed(&queue.host, &self.spill)?;
+        let waits_for = if urls == 0 { WaitsFor::Space } else { waits_for };
+        let mut packed = Vec::new();
+        queue.front.iter().rev().chain(&queue.later).for_each(|waiting| waiting.pack(&mut packed));
+        packed.extend(queue.backlog.packed(&queue.host, &self.spill)?);
         if packed.len() + state.len() > MOST_BYTES {
             return Ok(false);
         }

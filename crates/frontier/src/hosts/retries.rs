@@ -1,8 +1,8 @@
 //! Hosts that fail: beyond some in memory, those that are tried again later wait for that on disk. A crawl meets hosts that are gone for
 //! ever faster than the patience with them ends.
 //!
-//! Guarantees: a host comes back when its next try is due and few others are in memory for theirs; and as one that waits for space when the
-//! crawl finds that failures were its own.
+//! Guarantees: a host comes back when its next try is due and few others are in memory for theirs. What happens to all hosts meanwhile, it
+//! learns then.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,11 +42,6 @@ impl Retries {
     fn due_at(&self) -> Option<Micros> {
         self.by_time.peek().map(|Reverse((at, _))| *at)
     }
-
-    /// Takes the keys of all hosts.
-    fn take_all(&mut self) -> impl Iterator<Item = u64> {
-        std::mem::take(&mut self.by_time).into_iter().map(|Reverse((_, key))| key)
-    }
 }
 
 impl Hosts {
@@ -81,26 +76,33 @@ impl Hosts {
         Ok(())
     }
 
+    /// A host that is due then, if that is later, has had its try.
+    pub(crate) fn note_retry(&mut self, id: QueueId, due: Micros, now: Micros) {
+        if due > now {
+            self.end_retry(id);
+        }
+    }
+
     /// A host has had its try, or needs none.
     pub(super) fn end_retry(&mut self, id: QueueId) {
         self.retries.under_way -= usize::from(std::mem::take(&mut self.queues[id as usize].is_retrying));
     }
 
-    /// Has all hosts that fail come back as if they waited for space.
-    pub(crate) fn recall(&mut self) {
-        self.retries.take_all().for_each(|key| self.cold.put_first(key));
-    }
-
     /// Whether a host that fails is to wait on disk for its next try, since `failing` hosts in memory do: it is told to leave then.
-    pub(crate) fn is_put_off(&mut self, id: QueueId, failing: usize, at: Micros, now: Micros) -> bool {
-        if at > now {
-            self.end_retry(id);
-        }
+    /// `scheduled`: hosts of its address in the schedule, of which one that came back needs no more than others do.
+    pub(crate) fn is_put_off(
+        &mut self,
+        id: QueueId,
+        (failing, scheduled): (usize, usize),
+        at: Micros,
+        now: Micros,
+    ) -> bool {
         let queue = &self.queues[id as usize];
-        let at = at.max(queue.parked_until());
+        let is_crowded = queue.is_retrying && scheduled >= self.enough_of_address();
+        let at = at.max(queue.parked_until()).max(if is_crowded { now.saturating_add(LONG) } else { 0 });
         let delay = if failing <= self.enough_failing().saturating_mul(2) { LONG } else { SHORT };
         let may_stay = failing <= self.enough_failing() || at < now.saturating_add(delay) || queue.is_large;
-        if !queue.fails() || may_stay || !self.cold.is_possible() {
+        if !queue.has_only_failing() || may_stay || !self.cold.is_possible() {
             return false;
         }
         self.leave_soon(id, WaitsFor::Time(at));

@@ -169,6 +169,16 @@ impl Pace {
         }
     }
 
+    /// What may be forgiven ([`Pace::forgive`]): when the interval was last doubled, and what it was before.
+    pub(crate) fn forgivable(&self) -> [Micros; 2] {
+        [self.troubled_at, self.slower_before]
+    }
+
+    /// Sets that of a host that was not in memory.
+    pub(crate) fn set_forgivable(&mut self, [troubled_at, slower_before]: [Micros; 2]) {
+        (self.troubled_at, self.slower_before) = (troubled_at, slower_before);
+    }
+
     /// Takes a packed pace from the front.
     pub(crate) fn unpack(from: &mut &[u8]) -> Option<Pace> {
         Some(Pace {
