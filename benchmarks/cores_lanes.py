@@ -14,7 +14,7 @@ import time
 import zlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import lycosa
 from lycosa import assemble
@@ -57,7 +57,7 @@ def bodies(pages: int, size: int) -> list[bytes]:
 class ObservedLog(PatientLog):
     """The crawl's log, which the benchmark can ask for the CPU time of its lock."""
 
-    made: list[Log] = []
+    made: ClassVar[list[Log]] = []
 
     def __init__(self, log: Log, place: Path, patience: Patience) -> None:
         """As the crawl makes it."""

@@ -34,7 +34,7 @@ class Plan:
     rounds: int
     full: float  # seconds
     equal: float  # seconds
-    equal_rounds: int  # beside those of the full load: a latency of one in a hundred depends on what else the machine does
+    equal_rounds: int  # beside those of the full load: a p99 depends on what else the machine does
     cold_rounds: int  # shorter than the others
     cold: int  # names of each
 

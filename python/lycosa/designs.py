@@ -44,7 +44,7 @@ def refuse_other_designs(
 ) -> None:
     """Raise SettingError for a setting that the design does not have; one that is `None` was not given.
 
-    ``setting``: the setting that chooses the design. ``section``: prefix of the settings, such as ``names.`` in a job.
+    ``setting``: the setting that chooses the design. ``section``: prefix of the settings: ``names.`` in a job.
     """
     for key, owners in designs.items():
         value = given.get(key)

@@ -254,8 +254,8 @@ class Politeness(Section):
         60.0,
         ge=0,
         le=3_600,
-        description="429, 408, 502, 503, 504, time-outs and broken connections double the interval of a host up to this "
-        "maximum; an interval that is set longer stays as it is",
+        description="429, 408, 502, 503, 504, time-outs and broken connections double the interval of a host up to "
+        "this maximum; an interval that is set longer stays as it is",
     )
     successes: int = Field(
         10, ge=1, le=10_000, description="successes in a row that shorten a doubled interval by a second"
@@ -389,9 +389,9 @@ class Frontier(Section):
     warm_hosts: int | None = Field(
         None,
         ge=1,
-        description="hosts in memory that URLs wait for, beside hosts that fail (a quarter as many, and those that are "
-        "tried again within a minute), that ask for a long pause or that have hundreds of URLs; further ones wait on "
-        "disk, about fifty bytes in memory each. none: as many as fit into an eighth of memory",
+        description="hosts in memory that URLs wait for, beside hosts that fail (a quarter as many, and those that "
+        "are tried again soon), that ask for a pause of more than a minute or that have 256 URLs; further ones wait "
+        "on disk, about fifty bytes in memory each. none: as many as fit into an eighth of memory",
     )
 
 

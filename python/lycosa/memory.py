@@ -157,7 +157,8 @@ def lane_job(job: Job, of: Shares) -> Job:
             continue
         if limit < lanes * (least := LIMITS[section, name]):
             most = max(1, int(limit // least))
-            allowed = f"at most {most}: each needs {least:,} of {section}.{name}, which is {limit:,}; or a larger {name}"
+            each = f"each needs {least:,} of {section}.{name}, which is {limit:,}"
+            allowed = f"at most {most}: {each}; or a larger {name}"
             raise SettingError("frontier.shards", lanes, allowed)
         parts.setdefault(section, {})[name] = limit // lanes if isinstance(limit, int) else limit / lanes
     return _changed(divided(job, of), parts)
