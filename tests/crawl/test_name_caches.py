@@ -18,7 +18,7 @@ PACE: PolitenessSettings = {
     "host_interval": 0, "address_interval": 0, "response_multiple": 0, "max_crawl_delay": 0, "retries": 0,
 }  # fmt: skip
 
-#: Runs in a mount namespace of its own, on a disk that has room for no cache of this capacity.
+#: Runs in a mount namespace of its own, on a disk that has space for no cache of this capacity.
 FULL = """
 import subprocess, sys
 from pathlib import Path

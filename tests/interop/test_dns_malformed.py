@@ -22,7 +22,7 @@ from benchmarks.dns_servers import Server
 from tests.interop.dns_servers import HOSTS, ZONE, Ours, address, ask, knot, our_server, serving
 
 MUTATED = 10_000
-AT_ONCE = 50  # under way: what any socket has room for
+AT_ONCE = 50  # under way: what any socket has space for
 AMPLIFICATION = 10
 QUIET = 0.03  # s without an answer after which none is waited for where none is due
 PATIENCE = 5.0  # s for one that is due

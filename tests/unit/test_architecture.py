@@ -41,9 +41,9 @@ def crates_of_ours(crate: str) -> set[str]:
 
 
 def test_stages_do_not_import_each_other_in_rust() -> None:
-    for room in ["names", "frontier", "fetch", "parse", "store", "simnet"]:
+    for part in ["names", "frontier", "fetch", "parse", "store", "simnet"]:
         shared = {"lycosa-url", "lycosa-tls", "lycosa-records", "lycosa-mapped", "lycosa-clocks"}
-        assert crates_of_ours(room) <= shared, room
+        assert crates_of_ours(part) <= shared, part
 
 
 def test_what_is_built_on_the_client_of_names_uses_that_alone() -> None:

@@ -93,7 +93,7 @@ class NegativeFetch(Fetch):
 
 
 class OverfullFetch(Fetch):
-    """Has less than no room."""
+    """Has less than no space."""
 
     def free(self) -> int:
         return -1

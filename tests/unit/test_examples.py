@@ -259,7 +259,7 @@ def test_the_sink_waits_while_the_disk_is_full(
     opened, opens = sink.open, []
 
     def spacious(first: int, end: int) -> int:
-        """There is room again when it is opened once more."""
+        """There is space again when it is opened once more."""
         opens.append(first)
         if len(opens) == 3:
             sink.pages.execute("PRAGMA max_page_count = 1000")

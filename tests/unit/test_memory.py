@@ -110,7 +110,7 @@ def test_the_limits_of_all_lanes_add_up_to_those_of_the_crawl_or_less() -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "name", "value", "most"),
+    ("section", "name", "value", "most"),
     [
         ("fetch", "slots", 3, "at most 3: each needs 1 of fetch.slots, which is 3; or a larger slots"),
         ("parse", "threads", 1, "at most 1: each needs 1 of parse.threads, which is 1"),
@@ -123,9 +123,9 @@ def test_the_limits_of_all_lanes_add_up_to_those_of_the_crawl_or_less() -> None:
         ("politeness", "bytes_per_second", 3, "at most 3: each needs 1 of politeness.bytes_per_second"),
     ],
 )
-def test_more_shards_than_a_limit_has_parts_are_refused(room: str, name: str, value: float, most: str) -> None:
+def test_more_shards_than_a_limit_has_parts_are_refused(section: str, name: str, value: float, most: str) -> None:
     with pytest.raises(SettingError, match=rf"frontier\.shards: '4' is not allowed; allowed: {most}"):
-        lane(**{room: {name: value}})
+        lane(**{section: {name: value}})
 
 
 def test_it_is_told_in_one_line() -> None:

@@ -28,10 +28,10 @@ def test_a_template_is_a_job_file_whose_keys_are_all_there_with_their_defaults()
     job = make_job(tomllib.loads("\n".join(given)))
     assert job == Job()
     assert len(given) - len([line for line in given if line.startswith("[")]) == len(list(settings()))
-    assert tomllib.loads(template()) == {name: {} for name in Job.model_fields if name in template_rooms()}
+    assert tomllib.loads(template()) == {name: {} for name in Job.model_fields if name in template_sections()}
 
 
-def template_rooms() -> set[str]:
+def template_sections() -> set[str]:
     """The sections of a job."""
     return {setting.section for setting in settings()}
 

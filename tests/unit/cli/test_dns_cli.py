@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: What starts a server.
 COMMAND = (sys.executable, "-m", "lycosa", "dns")
 
-#: Starts one in a mount namespace of its own, on a disk that has room for no cache of its capacity.
+#: Starts one in a mount namespace of its own, on a disk that has space for no cache of its capacity.
 FULL = """
 import os, subprocess, sys
 from pathlib import Path

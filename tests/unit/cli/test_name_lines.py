@@ -69,7 +69,7 @@ def test_of_a_line_no_more_is_kept_than_is_looked_at() -> None:
     assert taken([lines.feed(b"a\n192.0.2.1\n")]) == [(1, "a" * LONGEST), (2, "192.0.2.1")]
 
 
-def test_what_finds_no_room_stays_in_the_batch() -> None:
+def test_what_finds_no_space_stays_in_the_batch() -> None:
     batch = NameLines().feed(b"192.0.2.1\n192.0.2.2\n192.0.2.3\n")
     with Resolver(resolvers=["127.0.0.1:9"], concurrency=2) as resolver:
         assert resolver.submit_lines(batch) == 1

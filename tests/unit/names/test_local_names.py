@@ -295,7 +295,7 @@ def test_a_hosts_file_that_is_a_pipe_is_refused_and_nobody_waits_for_it(tmp_path
         ("local_data", "a.lan A x", 'names.local_data: line 1: "x"; allowed: an IPv4 address'),
     ],
 )
-def test_a_job_names_the_room_of_what_is_refused(key: str, given: str, told: str) -> None:
+def test_a_job_names_the_section_of_what_is_refused(key: str, given: str, told: str) -> None:
     with pytest.raises(SettingError) as error:
         Names(**{key: (given,)})
     assert str(error.value).startswith(told)

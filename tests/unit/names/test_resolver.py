@@ -93,7 +93,7 @@ def test_every_input_is_answered_exactly_once(dns: DnsServer, names: list[str], 
         assert answer.name == names[answer.place] or "\udc80" in names[answer.place]
 
 
-def test_no_more_names_are_taken_than_there_is_room_for(dns: DnsServer) -> None:
+def test_no_more_names_are_taken_than_there_is_space_for(dns: DnsServer) -> None:
     read = 0
 
     def names() -> Iterator[str]:
@@ -109,14 +109,14 @@ def test_no_more_names_are_taken_than_there_is_room_for(dns: DnsServer) -> None:
         assert read - answered <= 100
     assert answered == 5_000
     with Resolver(resolvers=[dns.address], concurrency=3) as resolver:
-        assert (resolver.room(), resolver.pending()) == (3, 0)
+        assert (resolver.free(), resolver.pending()) == (3, 0)
         assert resolver.submit(["a.example", "b.example", "b.example", "c.example"], 0) == 3
-        assert (resolver.room(), resolver.pending()) == (0, 3)
+        assert (resolver.free(), resolver.pending()) == (0, 3)
         assert resolver.submit(["c.example"], 3) == 0
         taken = 0
         while taken < 3:
             taken += len(resolver.take(2, 1.0))
-        assert (resolver.room(), resolver.pending()) == (3, 0)
+        assert (resolver.free(), resolver.pending()) == (3, 0)
 
 
 def test_what_was_answered_before_is_passed_over_as_often(dns: DnsServer) -> None:

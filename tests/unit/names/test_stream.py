@@ -94,7 +94,7 @@ def test_waiting_may_be_cancelled_and_gone_on_with(start_dns: Callable[..., DnsS
     assert found == list(range(40))
 
 
-def test_endless_names_are_read_as_there_is_room_and_left_behind_clean(dns: DnsServer) -> None:
+def test_endless_names_are_read_as_there_is_space_and_left_behind_clean(dns: DnsServer) -> None:
     read = 0
 
     def endless() -> Iterator[str]:

@@ -259,7 +259,7 @@ def test_a_crash_between_putting_together_and_tidying_up_repeats_nothing(
 
 
 @pytest.mark.parametrize(("kind", "output"), KINDS)
-def test_a_sync_that_finds_no_room_commits_nothing(
+def test_a_sync_that_finds_no_space_commits_nothing(
     kind: Any, output: str, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = Driver(kind, output, recorded)

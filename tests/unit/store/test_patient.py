@@ -1,4 +1,4 @@
-"""A full disk: whoever has something to write waits for room, from the first file of a crawl on."""
+"""A full disk: whoever has something to write waits for space, from the first file of a crawl on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Disk:
         self.written += 1
 
 
-def test_what_a_full_disk_refused_is_written_as_soon_as_there_is_room(
+def test_what_a_full_disk_refused_is_written_as_soon_as_there_is_space(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(patient, "TRY", 0.0)
