@@ -189,7 +189,7 @@ class Running:
         self.disk.fill()
 
     def free(self) -> None:
-        """Make room on the disk; a crawl that could not even begin on a full one is started again."""
+        """Free space on the disk; a crawl that could not even begin on a full one is started again."""
         assert self.disk is not None
         self.disk.free()
         if self.running().poll() not in (None, 0):
@@ -246,7 +246,7 @@ class Disk:
         self._filler = subprocess.Popen([*self.inside(), "sh", "-c", script], start_new_session=True)
 
     def free(self) -> None:
-        """Make room again."""
+        """Free space again."""
         os.killpg(self._filler.pid, signal.SIGKILL)
         self._filler.wait()
         subprocess.run([*self.inside(), "rm", "-f", str(self.path / "ballast")], check=True)

@@ -86,7 +86,7 @@ KILL = Event("kill -9", lambda crawl: crawl.kill())
 #: Suspend the process, and let it go on.
 STOP = Event("SIGSTOP", lambda crawl: crawl.running().send_signal(signal.SIGSTOP))
 CONTINUE = Event("SIGCONT", lambda crawl: crawl.running().send_signal(signal.SIGCONT))
-#: Fill the disk, and make room on it.
+#: Fill the disk, and free space on it.
 FILL = Event("disk full", lambda crawl: crawl.fill())
 FREE = Event("disk free", lambda crawl: crawl.free())
 #: The disk is as quick as it is.

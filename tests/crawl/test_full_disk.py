@@ -109,7 +109,7 @@ def read(path: Path) -> list[tuple[str, int | None]]:
     ("directory", "output"),
     [("disk/job", "pages.jsonl"), ("disk/job", "disk/job/pages.parquet"), ("job", "disk/pages.jsonl")],
 )
-def test_a_crawl_waits_for_room_and_goes_on(directory: str, output: str, tmp_path: Path) -> None:
+def test_a_crawl_waits_for_space_and_goes_on(directory: str, output: str, tmp_path: Path) -> None:
     report, told = crawl(tmp_path, directory, output, "free")
     check(report, read(tmp_path / output.replace("disk", "after", 1)), repeats=0)
     assert told.count("is full; free space and the crawl continues; Ctrl-C ends it") <= 4, "told once per full disk"

@@ -205,12 +205,12 @@ def test_the_defaults_are_polite() -> None:
 
 
 def test_every_key_of_a_job_says_what_it_means() -> None:
-    def check(model: type[BaseModel], room: str) -> None:
+    def check(model: type[BaseModel], section: str) -> None:
         for name, field in model.model_fields.items():
             if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
                 check(field.annotation, f"{name}.")
             else:
-                assert field.description, f"{room}{name} has no description"
+                assert field.description, f"{section}{name} has no description"
 
     check(Job, "")
 

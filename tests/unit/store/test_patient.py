@@ -36,7 +36,7 @@ def test_what_a_full_disk_refused_is_written_as_soon_as_there_is_space(
     assert [text.split(";")[0] for text in told] == ["the disk of job is full", "the disk of job has space again"]
 
 
-def test_a_crawl_that_is_to_end_waits_for_no_room() -> None:
+def test_a_crawl_that_is_to_end_waits_for_no_space() -> None:
     with pytest.raises(StorageFull, match="the disk of job is full; nothing is lost"):
         Patience(lambda: True).insist(Path("job"), Disk(full=1).write)
 
