@@ -51,7 +51,8 @@ impl<R: Resolve> Frontier<R> {
             Some(retry_at) => {
                 let is_over = self.trouble.is_over(&self.hosts[id], now);
                 self.hosts.note_retry(id, retry_at, now);
-                if is_over || !self.hosts.is_put_off(id, (self.trouble.troubled.len(), 0), retry_at, now) {
+                let stays = is_over || self.trouble.may_be_ours(now);
+                if stays || !self.hosts.is_put_off(id, (self.trouble.troubled.len(), 0), retry_at, now) {
                     self.names.retry(id, retry_at);
                 }
             }
@@ -107,7 +108,8 @@ impl<R: Resolve> Frontier<R> {
     /// Asks for wanted names as far as there is capacity. `idle`: slots for which no host is due.
     pub(crate) fn ask_names(&mut self, idle: usize, now: Micros) {
         if self.trouble.health.names.suspended().is_none() {
-            self.names.ask_wanted(&mut self.hosts, self.schedule.waiting(), idle, now);
+            let soon = self.schedule.waiting().saturating_sub(self.hosts.delayed());
+            self.names.ask_wanted(&mut self.hosts, soon, idle, now);
         }
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Hosts {
     /// Hosts in memory that nothing waits for, by the time since when that is so; some have been woken since, or have left.
     rested: VecDeque<(Micros, QueueId)>,
     resting: usize,
+    /// Hosts in the schedule for a time long from now.
+    delayed: usize,
     /// Hosts in memory that are not counted among those for which there is space.
     exempt: usize,
     /// Hosts that are put aside since their address has enough of them in memory.
@@ -91,6 +93,7 @@ impl Hosts {
             cold: Cold::new(settings.queue_directory.clone()),
             rested: VecDeque::new(),
             resting: 0,
+            delayed: 0,
             exempt: 0,
             crowds: Crowds::default(),
             retries: Retries::default(),

@@ -290,8 +290,17 @@ impl<R: Resolve> Frontier<R> {
         let wanted = self.names.wanted_at().map(|due| due.max(self.politeness.ready_at()));
         let review = self.trouble.review_due_at();
         let health = self.trouble.health.due_at();
-        let times =
-            [start, name, wanted, lease, failing, self.dedup.due_at(), health, review, self.hosts.due_at()];
+        let times = [
+            start,
+            name,
+            wanted,
+            lease,
+            failing,
+            self.dedup.due_at(),
+            health,
+            review,
+            self.hosts.due_at(self.is_in_doubt()),
+        ];
         times.into_iter().flatten().min()
     }
 
@@ -389,7 +398,9 @@ impl<R: Resolve> Frontier<R> {
         // One that is to be given up stays for the review.
         let is_over = self.trouble.is_over(&self.hosts[id], now);
         let counts = (self.trouble.troubled.len(), scheduled);
-        let is_put_off = !is_over && self.hosts.is_put_off(id, counts, due, now);
+        // While it is not clear whose trouble it is, all may be well again in a moment.
+        let is_clear = !self.trouble.may_be_ours(now);
+        let is_put_off = is_clear && !is_over && self.hosts.is_put_off(id, counts, due, now);
         self.hosts.note_retry(id, due, now);
         is_put_off || self.hosts.is_crowded_out(id, address, scheduled)
     }

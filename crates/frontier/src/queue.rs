@@ -58,7 +58,7 @@ pub(crate) struct Queue {
     pub(crate) rests: Option<Micros>,
     /// Whether so many URLs wait that it stays in memory.
     pub(crate) is_large: bool,
-    /// Whether it is in the schedule for a time long from now.
+    /// Whether it is in the schedule for a time long from now, or fails.
     pub(crate) is_delayed: bool,
     /// Whether it is to be put aside, since its address has enough hosts in the schedule.
     pub(crate) is_leaving: bool,

@@ -110,6 +110,7 @@ impl<R: Resolve> Frontier<R> {
         queue.origins.forgive();
         // Which of them is this host's may not be known yet; the others' comes again.
         self.trouble.addresses.clear();
+        self.trouble.given_up.clear();
         if matches!(queue.name, Name::Failed { .. }) {
             queue.name = Name::Unknown;
             queue.doubted = true;

@@ -1,11 +1,11 @@
 //! Hosts that fail and wait on disk for their next try: each is judged as if it had stayed in memory, and none is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use lycosa_records::{Outcome, Purpose, Request, RequestOptions};
-use lycosa_url::{Failure, FailureKind, Micros};
+use lycosa_url::{Failure, FailureKind, Micros, Resolved};
 
 use crate::crowds_tests::{live_at, pages, run, settings};
 use crate::names::Name;
@@ -13,7 +13,7 @@ use crate::patience::{Evidence, LastWord};
 use crate::portal_tests::own;
 use crate::queue::Queue;
 use crate::scripted::{Names, SECOND, answer, failed, frontier, url};
-use crate::{Frontier, Resolve, Settings, State};
+use crate::{Ahead, Cause, Frontier, Resolve, Settings, State};
 
 /// A crawl with robots.txt, two minutes of patience, and so many hosts in memory.
 fn patient(directory: &Path, warm_hosts: usize) -> Settings {
@@ -207,7 +207,7 @@ fn a_suspension_does_not_bring_all_hosts_that_fail_into_memory() {
     let before = frontier.hosts.warm_len();
     assert!(frontier.hosts.cold.failing_urls() > 20);
     let example = (3, "scripted".to_owned());
-    frontier.trouble.health.connections.suspend_for(crate::Cause::Connections, now - SECOND, example, now);
+    frontier.trouble.health.connections.suspend_for(Cause::Connections, now - SECOND, example, now);
     frontier.begin_suspension(now - SECOND, now);
     for _ in 0..10 {
         now += 1000;
@@ -265,16 +265,21 @@ fn hosts_on_disk_of_an_address_that_is_given_up_fail_when_they_come_back() {
         frontier.add(&pages("crowd", 20), 0).unwrap();
         let mut now = 0;
         run(&mut frontier, &mut now, 360 * SECOND, &mut site);
-        let address = frontier.politeness.addresses.id("93.200.1.1".parse().unwrap());
-        let failure = Failure::new(FailureKind::ConnectRefused, "scripted");
-        let (last, last_word) = (100 * now, LastWord::Unasked);
-        let evidence = Evidence { since: 0, last, tries: 9, failure, retry_at: 0, given_up: None, last_word };
-        frontier.trouble.addresses.insert(address, evidence);
-        frontier.trouble.review_addresses(&mut frontier.hosts, now);
+        give_up_address(&mut frontier, now);
         run(&mut frontier, &mut now, 430 * SECOND, &mut site);
         frontier.counts().tally.count(State::Failed)
     };
     assert_eq!((failed(usize::MAX), failed(8)), (20, 20));
+}
+
+/// Gives up the address of a crowd.
+fn give_up_address(frontier: &mut Frontier<Names>, now: Micros) {
+    let address = frontier.politeness.addresses.id("93.200.1.1".parse().unwrap());
+    let failure = Failure::new(FailureKind::ConnectRefused, "scripted");
+    let (last, last_word) = (100 * now, LastWord::Unasked);
+    let evidence = Evidence { since: 0, last, tries: 9, failure, retry_at: 0, given_up: None, last_word };
+    frontier.trouble.addresses.insert(address, evidence);
+    frontier.trouble.review_addresses(&mut frontier.hosts, now);
 }
 
 #[test]
@@ -326,4 +331,115 @@ fn two_answers_for_a_name_leave_no_trace_of_a_host_that_left() {
         let rests = |id: &u32| frontier.hosts[*id].is_vacant() && frontier.hosts[*id].rests.is_some();
         assert_eq!((0..=most).find(rests), None, "a vacant slot is counted");
     }
+}
+
+#[test]
+fn a_host_that_answered_is_given_up_also_if_its_name_fails_at_last() {
+    let (_directory, mut frontier, names) = dead_and_busy(8, true);
+    let mut met = BTreeSet::new();
+    let mut once = |request: Request, now| {
+        let first = request.purpose == Purpose::Robots && met.insert(request.url.host().to_owned());
+        if first { answer(request, now, 404, &[], "", &[]) } else { site(request, now) }
+    };
+    let mut now = 0;
+    run(&mut frontier, &mut now, 600 * SECOND, &mut once);
+    let flaky = (0..3).map(|number| (format!("dead{number}.com"), FailureKind::NameServerFailure));
+    names.failing.borrow_mut().extend(flaky);
+    run(&mut frontier, &mut now, 1_900 * SECOND, &mut once);
+    assert_eq!(frontier.counts().tally.count(State::Failed), 30);
+}
+
+#[test]
+fn hosts_of_an_address_that_answers_again_are_asked() {
+    let failed = |warm_hosts| {
+        let (_directory, mut frontier, names) = dead_and_busy(warm_hosts, false);
+        live_at(&names, "h", 20, |_| "93.200.1.1".to_owned());
+        let mut now = 0;
+        run(&mut frontier, &mut now, 360 * SECOND, &mut site);
+        give_up_address(&mut frontier, now);
+        frontier.add(&pages("h", 20), now).unwrap(); // new, and it answers
+        run(&mut frontier, &mut now, 470 * SECOND, &mut site);
+        frontier.counts().tally.count(State::Failed)
+    };
+    assert_eq!((failed(usize::MAX), failed(8)), (0, 0));
+}
+
+/// Answers come one call late, as real ones do.
+#[derive(Default)]
+struct Late {
+    names: Names,
+    held: Vec<Resolved>,
+}
+
+impl Resolve for Late {
+    fn submit(&mut self, names: Vec<Box<str>>) {
+        self.names.submit(names);
+    }
+
+    fn refresh(&mut self, names: Vec<Box<str>>) {
+        self.names.refresh(names);
+    }
+
+    fn drain(&mut self, into: &mut Vec<Resolved>) {
+        into.append(&mut self.held);
+        self.names.drain(&mut self.held);
+    }
+}
+
+#[test]
+fn hosts_leave_while_their_name_is_doubted() {
+    let directory = tempfile::tempdir().unwrap();
+    let names = Names::default();
+    live_at(&names, "dead", 30, |number| format!("93.1.{number}.1"));
+    live_at(&names, "busy", 1, |_| "93.99.1.1".to_owned());
+    let settings = Settings { patience: Duration::from_secs(1200), ..settings(directory.path(), 8) };
+    let mut frontier = Frontier::new(settings, Late { names, held: Vec::new() }).unwrap();
+    let busy: Vec<_> = (0..600).map(|page| url(&format!("http://busy0.com/{page}"))).collect();
+    frontier.add(&busy, 0).unwrap();
+    frontier.add(&pages("dead", 30), 0).unwrap();
+    let mut now = 0;
+    while now < 250 * SECOND {
+        let requests = frontier.take(100, now).unwrap();
+        let mut outcomes: Vec<_> = requests.into_iter().map(|request| site(request, now)).collect();
+        frontier.judge(&mut outcomes);
+        frontier.done(&outcomes, now).unwrap();
+        frontier.settled();
+        let due = frontier.due_at().filter(|_| frontier.counts().unresolved == 0);
+        now = due.unwrap_or(now).max(now + 1000);
+    }
+    assert!(frontier.hosts.cold.failing_urls() > 20, "{}", frontier.hosts.cold.failing_urls());
+}
+
+#[test]
+fn hosts_that_fail_do_not_use_up_the_names_that_are_asked_ahead() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings { ahead: Ahead::Due(5), robots: false, ..patient(directory.path(), usize::MAX) };
+    let (mut frontier, names) = frontier(settings);
+    live_at(&names, "dead", 30, |number| format!("93.1.{number}.1"));
+    live_at(&names, "busy", 1, |_| "93.99.1.1".to_owned());
+    let busy: Vec<_> = (0..600).map(|page| url(&format!("http://busy0.com/{page}"))).collect();
+    frontier.add(&busy, 0).unwrap();
+    frontier.add(&pages("dead", 30), 0).unwrap();
+    run(&mut frontier, &mut 0, 300 * SECOND, &mut site);
+    let asked = names.asked.borrow();
+    let dead: BTreeSet<_> = asked.iter().filter(|name| name.starts_with("dead")).collect();
+    assert_eq!(dead.len(), 30, "slots were idle");
+}
+
+#[test]
+fn names_that_fail_do_not_fill_memory_during_a_suspension() {
+    let (_directory, mut frontier, names) = dead_and_busy(8, false);
+    let all = (0..30).map(|number| (format!("dead{number}.com"), FailureKind::NameServerFailure));
+    names.failing.borrow_mut().extend(all);
+    let mut now = 0;
+    run(&mut frontier, &mut now, 260 * SECOND, &mut site);
+    let before = frontier.hosts.warm_len();
+    let example = (3, "scripted".to_owned());
+    frontier.trouble.health.connections.suspend_for(Cause::Connections, now - SECOND, example, now);
+    frontier.begin_suspension(now - SECOND, now);
+    for _ in 0..1_200 {
+        now += SECOND / 10;
+        frontier.take(0, now).unwrap();
+    }
+    assert!(frontier.hosts.warm_len() <= before + 10, "{before}, then {}", frontier.hosts.warm_len());
 }

@@ -173,11 +173,15 @@ impl Trouble {
         evidence.any(|evidence| self.is_enough(evidence, now))
     }
 
-    /// The evidence against an address that was given up, if it counts still.
-    pub(crate) fn given_up_at(&self, address: AddressId, now: Micros) -> Option<&Evidence> {
+    /// Why a host that was on disk is given up, if that was decided of its address meanwhile.
+    pub(crate) fn given_up_meanwhile(&self, queue: &Queue, now: Micros) -> Option<&Evidence> {
         let healthy_at = self.health.clock(now);
-        let evidence = self.given_up.get(&address)?;
-        evidence.given_up.is_some_and(|until| until > healthy_at).then_some(evidence)
+        let evidence = self.given_up.get(&queue.lives_at?)?;
+        let until = evidence.given_up.filter(|until| *until > healthy_at)?;
+        let own = queue.trouble.as_deref().into_iter().chain(queue.origins.evidence());
+        // One that was tried since then is judged by that.
+        let last = own.map(|evidence| evidence.last).max()?;
+        (last.saturating_add(self.patience.span) <= until).then_some(evidence)
     }
 
     /// Whether it may turn out soon that what fails now is the crawl's own trouble, and the patience is over before that. A longer one
@@ -203,11 +207,17 @@ impl Trouble {
         if pause == 0 { 0 } else { page.response.finished.saturating_add(pause) }
     }
 
+    /// Forgets the evidence against an address.
+    pub(crate) fn forgive_address(&mut self, address: AddressId) {
+        self.addresses.remove(&address);
+        self.given_up.remove(&address);
+    }
+
     /// Learns whether any host answers at an address.
     pub(crate) fn learn_address(&mut self, address: AddressId, page: &Outcome) {
         let (at, healthy_at) = (page.response.finished, self.health.clock(page.response.finished));
         match (word(page), &page.response.result) {
-            (Word::Answered, _) => drop(self.addresses.remove(&address)),
+            (Word::Answered, _) => self.forgive_address(address),
             (Word::Silent, Err(failure)) if self.patience.span > 0 => {
                 let before = self.addresses.remove(&address);
                 let evidence = Evidence::fail(before, failure.clone(), &self.patience, healthy_at, at);
@@ -266,11 +276,14 @@ impl Trouble {
         if (transient || failure.kind.is_doubtful()) && self.health.names.suspended().is_some() {
             return Some(now.saturating_add(self.patience.url_pause(0)));
         }
-        if transient {
-            // The failure counts, and the evidence stays that against the host: its name is asked for again before each try.
+        if transient && hosts[id].is_retrying {
+            // In memory the host would know its name still: the failure counts, and the evidence stays that against the host.
             if let Some(before) = hosts[id].trouble.take_if(|evidence| !evidence.is_of_name()) {
                 let failure = before.failure.clone();
-                let evidence = Evidence::fail(Some(*before), failure, &self.patience, healthy_at, now);
+                let mut evidence = Evidence::fail(Some(*before), failure, &self.patience, healthy_at, now);
+                if self.is_enough(&evidence, now) {
+                    evidence.last_word = LastWord::Silent; // without its name it cannot be asked for its robots.txt
+                }
                 let retry_at = evidence.retry_at;
                 hosts[id].trouble = Some(Box::new(evidence));
                 self.add(id);

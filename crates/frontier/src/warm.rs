@@ -60,9 +60,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Has hosts leave that nothing waits for, and others come back, as far as there are too many or too few.
     pub(crate) fn rotate(&mut self, now: Micros) -> io::Result<()> {
-        let is_in_doubt = self.trouble.health.suspensions().next().is_some()
-            || self.trouble.captive.is_suspicious()
-            || self.trouble.captive.is_captive();
+        let is_in_doubt = self.is_in_doubt();
         if !is_in_doubt {
             let since = now.saturating_sub(self.longest_doubt());
             let rested = self.hosts.take_rested(since);
@@ -73,7 +71,9 @@ impl<R: Resolve> Frontier<R> {
         }
         self.put_aside(is_in_doubt, now)?;
         self.call_back(now)?;
-        self.try_again(now)?;
+        if !is_in_doubt {
+            self.try_again(now)?;
+        }
         for _ in 0..WOKEN_AT_ONCE {
             if !self.hosts.wants_another() {
                 break;
@@ -83,6 +83,13 @@ impl<R: Resolve> Frontier<R> {
         }
         self.hosts.cold.compact()?;
         self.hosts.relieve(self.dedup.memory())
+    }
+
+    /// Whether it is in doubt what hosts answer: none leaves memory, and none that fails comes back for a try.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.trouble.health.suspensions().next().is_some()
+            || self.trouble.captive.is_suspicious()
+            || self.trouble.captive.is_captive()
     }
 
     /// Puts hosts aside that are to wait on disk; those that cannot leave have their turn.
@@ -175,7 +182,7 @@ impl<R: Resolve> Frontier<R> {
         let fails = matches!(waits_for, WaitsFor::Time(_));
         let is_named = match &queue.name {
             Name::Asked { .. } => fails,
-            name => !name.is_being_refreshed(),
+            name => fails || !name.is_being_refreshed(),
         };
         let is_still = !queue.is_scheduled
             && !queue.failing
@@ -218,8 +225,7 @@ impl<R: Resolve> Frontier<R> {
             if self.hosts[id].fails() {
                 self.hosts.begin_retry(id)?;
             }
-            let address = self.hosts[id].lives_at;
-            let of_address = address.and_then(|address| self.trouble.given_up_at(address, now));
+            let of_address = self.trouble.given_up_meanwhile(&self.hosts[id], now);
             let given_up = given_up.or(of_address).cloned();
             if let Some(evidence) = given_up.filter(|_| !self.hosts[id].answered) {
                 self.hosts[id].trouble = Some(Box::new(evidence));
@@ -257,7 +263,7 @@ impl<R: Resolve> Frontier<R> {
             self.politeness.domains.count_host(queue.domain);
         }
         // The cache may have the failure.
-        queue.doubted |= queue.trouble.as_ref().is_some_and(|evidence| evidence.is_of_name());
+        queue.doubted |= queue.trouble.is_some();
         let has_evidence = queue.fails();
         let id = self.hosts.place(queue, packed, urls)?;
         if has_evidence {

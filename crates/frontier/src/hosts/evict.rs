@@ -64,10 +64,11 @@ impl Hosts {
         self.cold.has_waiting() && !self.is_full()
     }
 
-    /// When hosts are to leave or to come back, at the earliest.
-    pub(crate) fn due_at(&self) -> Option<Micros> {
+    /// When hosts are to leave or to come back, at the earliest. `is_in_doubt`: none comes back for a try.
+    pub(crate) fn due_at(&self, is_in_doubt: bool) -> Option<Micros> {
         let at_once = (self.wants_another() || !self.leaving.is_empty()).then_some(0);
-        [at_once, self.crowds.due_at(), self.retry_at()].into_iter().flatten().min()
+        let retry = self.retry_at().filter(|_| !is_in_doubt);
+        [at_once, self.crowds.due_at(), retry].into_iter().flatten().min()
     }
 
     /// A host is to be put aside, unless it cannot leave.
@@ -139,16 +140,24 @@ impl Hosts {
         self.recount(id);
     }
 
+    /// Hosts in the schedule that are not asked for long: they need no slot soon.
+    pub(crate) fn delayed(&self) -> usize {
+        self.delayed
+    }
+
     /// A host is put into the schedule, due at a time.
     pub(crate) fn schedule(&mut self, id: QueueId, due: Micros, now: Micros) {
         let queue = &mut self.queues[id as usize];
-        (queue.is_scheduled, queue.is_delayed) = (true, due.saturating_sub(now) >= LONG);
+        let is_delayed = due.saturating_sub(now) >= LONG || due > now && queue.fails();
+        (queue.is_scheduled, queue.is_delayed) = (true, is_delayed);
+        self.delayed += usize::from(is_delayed);
         self.recount(id);
     }
 
     /// A host was taken out of the schedule.
     pub(crate) fn unschedule(&mut self, id: QueueId) {
         let queue = &mut self.queues[id as usize];
+        self.delayed -= usize::from(queue.is_delayed);
         (queue.is_scheduled, queue.is_delayed) = (false, false);
         self.recount(id);
     }

@@ -105,6 +105,7 @@ impl Hosts {
         if !queue.has_only_failing() || may_stay || !self.cold.is_possible() {
             return false;
         }
+        self.end_retry(id);
         self.leave_soon(id, WaitsFor::Time(at));
         true
     }
