@@ -49,10 +49,7 @@ impl<R: Resolve> Frontier<R> {
     fn name_failed(&mut self, id: QueueId, failure: Failure, expires: Micros, now: Micros) {
         match self.trouble.name_failed(&mut self.hosts, id, &failure, now) {
             Some(retry_at) => {
-                let is_over = self.trouble.is_over(&self.hosts[id], now);
-                self.hosts.note_retry(id, retry_at, now);
-                let stays = is_over || self.trouble.may_be_ours(now);
-                if stays || !self.hosts.is_put_off(id, (self.trouble.troubled.len(), 0), retry_at, now) {
+                if !self.is_put_off(id, 0, retry_at, now) {
                     self.names.retry(id, retry_at);
                 }
             }

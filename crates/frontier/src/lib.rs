@@ -395,14 +395,7 @@ impl<R: Resolve> Frontier<R> {
     /// Whether a queue that is due at an address then is to be put aside instead.
     fn is_put_aside(&mut self, id: QueueId, address: AddressId, due: Micros, now: Micros) -> bool {
         let scheduled = self.schedule.len_of(address);
-        // One that is to be given up stays for the review.
-        let is_over = self.trouble.is_over(&self.hosts[id], now);
-        let counts = (self.trouble.troubled.len(), scheduled);
-        // While it is not clear whose trouble it is, all may be well again in a moment.
-        let is_clear = !self.trouble.may_be_ours(now);
-        let is_put_off = is_clear && !is_over && self.hosts.is_put_off(id, counts, due, now);
-        self.hosts.note_retry(id, due, now);
-        is_put_off || self.hosts.is_crowded_out(id, address, scheduled)
+        self.is_put_off(id, scheduled, due, now) || self.hosts.is_crowded_out(id, address, scheduled)
     }
 
     /// Puts a queue into the schedule at its address.

@@ -142,12 +142,22 @@ impl Queue {
 
     /// Whether nothing of it can be fetched before a next try.
     pub(crate) fn has_only_failing(&self) -> bool {
-        self.trouble.is_some() || (self.origins.is_waiting() && self.is_parked())
+        self.trouble.is_some() || self.waits_for_failing_robots()
+    }
+
+    /// Whether all waiting URLs wait for a robots.txt that fails, or is asked for.
+    fn waits_for_failing_robots(&self) -> bool {
+        self.origins.is_waiting() && self.is_parked()
+    }
+
+    /// The evidence against the host and its origins.
+    pub(crate) fn evidence(&self) -> impl Iterator<Item = &Evidence> {
+        self.trouble.as_deref().into_iter().chain(self.origins.evidence())
     }
 
     /// When a robots.txt that all waiting URLs wait for is asked for again; 0: at any time.
     pub(crate) fn parked_until(&self) -> Micros {
-        match self.origins.is_waiting() && self.is_parked() {
+        match self.waits_for_failing_robots() {
             true => self.origins.evidence().map(|evidence| evidence.retry_at).min().unwrap_or(0),
             false => 0,
         }

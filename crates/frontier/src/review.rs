@@ -99,7 +99,7 @@ impl Trouble {
     fn begin_review(&mut self, hosts: &Hosts, now: Micros) {
         self.review_wanted = false;
         self.review_at = now.saturating_add(PAUSE + self.troubled.len() as Micros * PAUSE_FOR_EACH);
-        self.troubled.retain(|id| hosts[*id].trouble.is_some() || hosts[*id].origins.is_waiting());
+        self.troubled.retain(|id| hosts[*id].fails());
     }
 
     /// Whether hosts may be given up now.
@@ -230,8 +230,7 @@ impl Trouble {
         let mut failing: Vec<(QueueId, &Evidence)> = Vec::with_capacity(self.troubled.len());
         for id in &self.troubled {
             let queue = &hosts[*id];
-            let own = queue.trouble.as_deref().into_iter();
-            let evidence = own.chain(queue.origins.evidence()).max_by_key(|evidence| evidence.since);
+            let evidence = queue.evidence().max_by_key(|evidence| evidence.since);
             failing.extend(evidence.filter(|_| !queue.is_empty()).map(|evidence| (*id, evidence)));
         }
         let last = |(_, evidence): &(QueueId, &Evidence)| Reverse(evidence.until(&self.patience));

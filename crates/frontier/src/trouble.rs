@@ -169,8 +169,7 @@ impl Trouble {
 
     /// Whether the evidence against a host or its origins is enough: the next review gives it up.
     pub(crate) fn is_over(&self, queue: &Queue, now: Micros) -> bool {
-        let mut evidence = queue.trouble.as_deref().into_iter().chain(queue.origins.evidence());
-        evidence.any(|evidence| self.is_enough(evidence, now))
+        queue.evidence().any(|evidence| self.is_enough(evidence, now))
     }
 
     /// Why a host that was on disk is given up, if that was decided of its address meanwhile.
@@ -178,9 +177,8 @@ impl Trouble {
         let healthy_at = self.health.clock(now);
         let evidence = self.given_up.get(&queue.lives_at?)?;
         let until = evidence.given_up.filter(|until| *until > healthy_at)?;
-        let own = queue.trouble.as_deref().into_iter().chain(queue.origins.evidence());
         // One that was tried since then is judged by that.
-        let last = own.map(|evidence| evidence.last).max()?;
+        let last = queue.evidence().map(|evidence| evidence.last).max()?;
         (last.saturating_add(self.patience.span) <= until).then_some(evidence)
     }
 

@@ -106,6 +106,19 @@ impl<R: Resolve> Frontier<R> {
         Ok(())
     }
 
+    /// Whether a host that is tried then is to wait for that on disk, since it fails as many others do. `scheduled`: hosts of its address
+    /// in the schedule.
+    pub(crate) fn is_put_off(&mut self, id: QueueId, scheduled: usize, at: Micros, now: Micros) -> bool {
+        let queue = &self.hosts[id];
+        // While it is not clear whose trouble it is, all may be well again in a moment; one that is to be given up stays for the review.
+        let may_leave =
+            queue.has_only_failing() && !self.trouble.may_be_ours(now) && !self.trouble.is_over(queue, now);
+        let counts = (self.trouble.troubled.len(), scheduled);
+        let is_put_off = may_leave && self.hosts.is_put_off(id, counts, at, now);
+        self.hosts.note_retry(id, at, now);
+        is_put_off
+    }
+
     /// Has hosts come back that fail, for their next try.
     fn try_again(&mut self, now: Micros) -> io::Result<()> {
         for _ in 0..WOKEN_AT_ONCE {
@@ -180,10 +193,7 @@ impl<R: Resolve> Frontier<R> {
         let queue = &self.hosts[id];
         // A host that waits for its next try is not asked about: neither is its name.
         let fails = matches!(waits_for, WaitsFor::Time(_));
-        let is_named = match &queue.name {
-            Name::Asked { .. } => fails,
-            name => fails || !name.is_being_refreshed(),
-        };
+        let is_named = fails || !matches!(queue.name, Name::Asked { .. }) && !queue.name.is_being_refreshed();
         let is_still = !queue.is_scheduled
             && !queue.failing
             && !queue.pace.is_busy()

@@ -224,8 +224,10 @@ impl Hosts {
             WaitsFor::Space => {
                 self.cold.append(&queue.host, state, urls, |into| into.extend_from_slice(&packed)).map(drop)
             }
-            WaitsFor::Address(_) => self.cold.put_aside(&queue.host, state, (urls, &packed), false),
-            WaitsFor::Time(_) => self.cold.put_aside(&queue.host, state, (urls, &packed), true),
+            WaitsFor::Address(_) | WaitsFor::Time(_) => {
+                let fails = matches!(waits_for, WaitsFor::Time(_));
+                self.cold.put_aside(&queue.host, state, (urls, &packed), fails)
+            }
         };
         match put {
             Err(error) if is_full(&error) => return Ok(false),

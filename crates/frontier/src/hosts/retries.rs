@@ -102,7 +102,7 @@ impl Hosts {
         let at = at.max(queue.parked_until()).max(if is_crowded { now.saturating_add(LONG) } else { 0 });
         let delay = if failing <= self.enough_failing().saturating_mul(2) { LONG } else { SHORT };
         let may_stay = failing <= self.enough_failing() || at < now.saturating_add(delay) || queue.is_large;
-        if !queue.has_only_failing() || may_stay || !self.cold.is_possible() {
+        if may_stay || !self.cold.is_possible() {
             return false;
         }
         self.end_retry(id);

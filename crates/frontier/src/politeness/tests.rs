@@ -200,31 +200,30 @@ fn a_host_whose_answer_was_lost_with_the_process_is_left_alone_for_a_minute() {
     }
 }
 
-#[test]
-fn an_address_that_stood_in_for_another_rests_too() {
+/// The seconds in which b.com is asked after the address at which it lives has answered for a.com, by a proxy or itself.
+fn asked_after_another_answered(proxy: Option<&str>) -> Vec<f64> {
     let (mut frontier, names) = frontier(settings());
     names.addresses.borrow_mut().insert("b.com".into(), "93.0.0.2".parse().unwrap());
     frontier.add(&pages("a.com", 1), 0).unwrap();
     let request = frontier.take(1, 0).unwrap().pop().unwrap();
     let mut page = ok(request, 0);
     page.response.address = Some("93.0.0.2".parse().unwrap());
+    if let Some(proxy) = proxy {
+        page.response.request.route = Route::Proxy(proxy.into());
+    }
     frontier.done([&page], 0).unwrap();
     frontier.add(&pages("b.com", 1), 0).unwrap();
-    assert_eq!(seconds(&run(&mut frontier, &mut |request, now| ok(request, now))), [0.25]);
+    seconds(&run(&mut frontier, &mut |request, now| ok(request, now)))
+}
+
+#[test]
+fn an_address_that_stood_in_for_another_rests_too() {
+    assert_eq!(asked_after_another_answered(None), [0.25]);
 }
 
 #[test]
 fn the_address_of_a_proxy_is_not_charged_as_a_sites() {
-    let (mut frontier, names) = frontier(settings());
-    names.addresses.borrow_mut().insert("b.com".into(), "93.0.0.2".parse().unwrap());
-    frontier.add(&pages("a.com", 1), 0).unwrap();
-    let request = frontier.take(1, 0).unwrap().pop().unwrap();
-    let mut page = ok(request, 0);
-    page.response.address = Some("93.0.0.2".parse().unwrap());
-    page.response.request.route = Route::Proxy("http://93.0.0.2:3128".into());
-    frontier.done([&page], 0).unwrap();
-    frontier.add(&pages("b.com", 1), 0).unwrap();
-    let at_once = seconds(&run(&mut frontier, &mut |request, now| ok(request, now)));
+    let at_once = asked_after_another_answered(Some("http://93.0.0.2:3128"));
     assert_eq!(at_once, [0.0], "a site at that address waits for nothing");
 }
 
