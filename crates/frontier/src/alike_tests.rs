@@ -7,7 +7,7 @@ use lycosa_url::Micros;
 
 use crate::portal_tests::{own, run, settle};
 use crate::scripted::{SECOND, answer, frontier, url};
-use crate::trouble_tests::{patient, world};
+use crate::scripted::{patient, world};
 use crate::{Frontier, Settings, State};
 
 /// What a web server says where it has nothing.

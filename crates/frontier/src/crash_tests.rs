@@ -7,7 +7,7 @@ use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::portal_tests::{own, settle};
 use crate::scripted::{Names, SECOND, answer, failed, frontier, url};
-use crate::trouble_tests::{patient, world};
+use crate::scripted::{patient, world};
 use crate::{Frontier, Settings, State};
 
 /// What a killed crawl leaves.

@@ -446,6 +446,8 @@ mod crowds_tests;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
+mod patience_tests;
+#[cfg(test)]
 mod portal_tests;
 #[cfg(test)]
 mod priority_tests;

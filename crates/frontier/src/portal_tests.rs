@@ -7,7 +7,7 @@ use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::scripted::{Names, SECOND, answer, frontier, robots_or, url};
-use crate::trouble_tests::{patient, world};
+use crate::scripted::{patient, world};
 use crate::{Frontier, Settings, State};
 
 /// What a crawl came to whose loop comes by ten times a second.

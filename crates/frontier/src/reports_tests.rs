@@ -6,7 +6,7 @@ use lycosa_records::{Outcome, Request};
 use lycosa_url::{FailureKind, Micros};
 
 use crate::scripted::{Names, SECOND, answer, failed, frontier, url};
-use crate::trouble_tests::{patient, turn, world};
+use crate::scripted::{patient, turn, world};
 use crate::{Frontier, Settings, Shared, State};
 
 /// Frontiers that report to each other; each with a host of its own.

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -165,4 +166,48 @@ pub(crate) fn robots_or(
 /// The URLs of requests.
 pub(crate) fn urls(log: &[(Micros, String)]) -> Vec<&str> {
     log.iter().map(|(_, url)| url.as_str()).collect()
+}
+
+/// Any host, five minutes of patience.
+pub(crate) fn patient() -> Settings {
+    let patience = Duration::from_secs(300);
+    Settings { scope: Scope::Any, robots: false, patience, address_domains: 1, ..Settings::default() }
+}
+
+/// Hosts of unrelated domains in unrelated networks, with so many pages each.
+pub(crate) fn world(names: &Names, hosts: u32, pages: u32) -> Vec<CrawlUrl> {
+    let address = |host: u32| format!("93.{}.1.1", host + 1).parse().unwrap();
+    for host in 0..hosts {
+        names.addresses.borrow_mut().insert(format!("host{host}.com"), address(host));
+    }
+    let page = |n: u32| url(&format!("http://host{}.com/{}", n % hosts, n / hosts));
+    (0..hosts * pages).map(page).collect()
+}
+
+/// Runs a crawl whose loop comes by ten times a second, for so many seconds or to its end. Gives when it ended and all messages.
+pub(crate) fn run_for(
+    frontier: &mut Frontier<Names>,
+    seconds: u64,
+    site: &mut dyn FnMut(Request, Micros) -> Outcome,
+) -> (Micros, Vec<String>) {
+    let (mut now, mut messages) = (0, Vec::new());
+    while now < seconds * SECOND && !frontier.idle() {
+        messages.extend(turn(frontier, now, site));
+        now += SECOND / 10;
+    }
+    (now, messages)
+}
+
+/// One turn of the loop; gives the messages.
+pub(crate) fn turn(
+    frontier: &mut Frontier<Names>,
+    now: Micros,
+    site: &mut dyn FnMut(Request, Micros) -> Outcome,
+) -> Vec<String> {
+    let requests = frontier.take(100, now).unwrap();
+    let mut pages: Vec<Outcome> = requests.into_iter().map(|request| site(request, now)).collect();
+    frontier.judge(&mut pages);
+    frontier.done(&pages, now).unwrap();
+    frontier.settled();
+    frontier.messages()
 }

@@ -7,7 +7,9 @@ use lycosa_records::{Outcome, Purpose, Request};
 use lycosa_url::{AddressPolicy, FailureKind};
 
 use super::*;
-use crate::scripted::{Names, SECOND, answer, crawl, failed, frontier, robots_or, run, url, urls};
+use crate::scripted::{
+    Names, SECOND, answer, crawl, failed, frontier, patient, robots_or, run, run_for, url, urls,
+};
 
 #[test]
 fn robots_comes_first_and_intervals_hold() {
@@ -390,4 +392,48 @@ fn a_snapshot_can_be_made_while_a_canonical_url_is_suspected() {
     }
     assert!(frontier.dedup.has_suspected_keys(), "most keys are on disk");
     frontier.save(&mut Vec::new()).unwrap();
+}
+
+#[test]
+fn a_million_links_below_a_disallow_are_settled_in_batches() {
+    let (mut frontier, _) = frontier(Settings { robots: true, ..patient() });
+    let pages: Vec<CrawlUrl> = (0..5_000).map(|n| url(&format!("http://a.com/secret/{n}"))).collect();
+    frontier.add(&pages, 0).unwrap();
+    let (mut now, mut settled) = (0, Vec::new());
+    while !frontier.idle() {
+        let requests = frontier.take(10, now).unwrap();
+        let answers: Vec<Outcome> = requests
+            .into_iter()
+            .map(|request| answer(request, now, 200, &[], "user-agent: *\ndisallow: /secret", &[]))
+            .collect();
+        frontier.done(&answers, now).unwrap();
+        settled.push(frontier.settled().len());
+        now = frontier.due_at().unwrap_or(now).max(now);
+    }
+    assert!(settled.iter().all(|count| *count <= 1_000), "{settled:?}");
+    assert_eq!(settled.iter().sum::<usize>(), 5_000);
+}
+
+#[test]
+fn a_domain_has_so_many_hosts_and_what_is_left_out_is_told() {
+    let settings = Settings { domain_hosts: 3, max_hosts: 5, ..patient() };
+    let (mut frontier, _) = frontier(settings);
+    frontier.add(&[url("http://trap.com/")], 0).unwrap();
+    let links: Vec<String> = (0..9)
+        .map(|n| format!("http://h{n}.trap.com/"))
+        .chain((0..9).map(|n| format!("http://other{n}.com/")))
+        .collect();
+    let links: Vec<&str> = links.iter().map(String::as_str).collect();
+    let (_, messages) = run_for(&mut frontier, 600, &mut |request, now| match request.url.host() {
+        "trap.com" => answer(request, now, 200, &[], "", &links),
+        _ => answer(request, now, 200, &[], "", &[]),
+    });
+    let counts = frontier.counts();
+    assert_eq!((counts.hosts, counts.refused.hosts), (5, 14));
+    assert_eq!((counts.known, counts.tally.count(State::Done)), (5, 5), "admitted is what was fetched");
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(
+        messages[0].contains("politeness.domain_hosts is 3; the first: http://h2.trap.com/"),
+        "{messages:?}"
+    );
 }

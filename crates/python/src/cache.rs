@@ -2,153 +2,28 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lycosa_names::cache::compact::{
-    CompactCache, CompactError, CompactSettings, KeyRange, Negative, Notices, Record, State, Verify,
-};
-use lycosa_names::cache::{self, Addresses, Answer, Class, Found, Resolution, SLOW, Seconds, Trouble};
+use lycosa_names::cache::compact::{CompactCache, KeyRange, Verify};
+use lycosa_names::cache::{self, Resolution, Seconds};
 use lycosa_names::{BadName, Families, HostName};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyDict, PyIterator, PyList};
+use pyo3::types::PyDict;
 
-use crate::designs::{Design, WeightSetting};
+use self::answers::Told;
+use self::entry::{Entry, Outcome};
+use self::settings::CacheSettings;
 use crate::errors::{bad_name, setting, storage};
-use crate::job::{millis, period};
 
-/// What a cache knows of a name.
-#[pyclass(frozen, module = "lycosa._core", freelist = 64)]
-#[derive(Clone)]
-pub(crate) struct NameAnswer(Told);
+mod answers;
+mod entry;
+mod fallback;
+mod settings;
 
-/// What was told, as the design gives it.
-#[derive(Clone)]
-enum Told {
-    Record(Record),
-    Found(Box<Found>),
-    Bad(BadName),
-}
-
-#[pymethods]
-impl NameAnswer {
-    /// Its addresses as texts, IPv4 first.
-    #[getter]
-    fn addresses(&self) -> Vec<String> {
-        match &self.0 {
-            Told::Record(record) => record
-                .v4()
-                .map(|address| address.to_string())
-                .chain(record.v6().map(|address| address.to_string()))
-                .collect(),
-            Told::Found(found) => match &found.answer {
-                Answer::Addresses(Addresses { v4, v6 }) => {
-                    v4.iter().map(ToString::to_string).chain(v6.iter().map(ToString::to_string)).collect()
-                }
-                _ => Vec::new(),
-            },
-            Told::Bad(_) => Vec::new(),
-        }
-    }
-
-    /// `ok`, `nxdomain`, `nodata`, `negative` (one of the two), `servfail`, `timeout` or `bad-name`.
-    #[getter]
-    fn state(&self) -> &'static str {
-        match &self.0 {
-            Told::Record(record) => match record.state {
-                State::Addresses => "ok",
-                State::NxDomain => "nxdomain",
-                State::NoData => "nodata",
-                State::Negative => "negative",
-                State::Failed { trouble, .. } => trouble_name(trouble),
-            },
-            Told::Found(found) => match found.answer {
-                Answer::Addresses(_) => "ok",
-                Answer::NxDomain => "nxdomain",
-                Answer::NoData => "nodata",
-                Answer::Negative => "negative",
-                Answer::Failed { trouble, .. } => trouble_name(trouble),
-            },
-            Told::Bad(_) => "bad-name",
-        }
-    }
-
-    /// When it ceases to hold, in seconds since 1970; `None` where the cache cannot tell.
-    #[getter]
-    fn expires(&self) -> Option<Seconds> {
-        match &self.0 {
-            Told::Record(record) => record.expires,
-            Told::Found(found) => found.expires,
-            Told::Bad(_) => None,
-        }
-    }
-
-    /// What resolving cost: `fast`, `slow` or `failed`.
-    #[getter(class_)]
-    fn class(&self) -> &'static str {
-        let class = match &self.0 {
-            Told::Record(record) => record.class,
-            Told::Found(found) => found.class,
-            Told::Bad(_) => Class::Failed,
-        };
-        match class {
-            Class::Fast => "fast",
-            Class::Slow => "slow",
-            Class::Failed => "failed",
-        }
-    }
-
-    /// Which rule a `bad-name` breaks.
-    #[getter]
-    fn reason(&self) -> Option<String> {
-        match self.0 {
-            Told::Bad(why) => Some(why.to_string()),
-            Told::Record(_) | Told::Found(_) => None,
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<NameAnswer {} {:?} {}>", self.state(), self.addresses(), self.class())
-    }
-}
-
-/// The name of a trouble.
-fn trouble_name(trouble: Trouble) -> &'static str {
-    match trouble {
-        Trouble::ServerFailure => "servfail",
-        Trouble::TimeOut => "timeout",
-    }
-}
-
-/// Answers to many names, in their order. One becomes a Python object when it is asked for.
-#[pyclass(frozen, sequence, module = "lycosa._core")]
-pub(crate) struct NameAnswers(Vec<Option<NameAnswer>>);
-
-#[pymethods]
-impl NameAnswers {
-    fn __len__(&self) -> usize {
-        self.0.len()
-    }
-
-    fn __getitem__(&self, index: isize) -> PyResult<Option<NameAnswer>> {
-        let len = self.0.len() as isize;
-        let place = if index < 0 { index + len } else { index };
-        let found = usize::try_from(place).ok().and_then(|place| self.0.get(place));
-        found
-            .cloned()
-            .ok_or_else(|| pyo3::exceptions::PyIndexError::new_err(format!("{index} of {len} answers")))
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        PyList::new(py, self.0.iter().cloned())?.try_iter()
-    }
-
-    /// How many names have an answer.
-    fn known(&self) -> usize {
-        self.0.iter().filter(|answer| answer.is_some()).count()
-    }
-}
+pub(crate) use self::answers::{NameAnswer, NameAnswers};
+pub(crate) use self::fallback::{Fallback, refused, watch};
+pub(crate) use self::settings::{negative, verify};
 
 /// A cache of names of one of the designs.
 #[pyclass(frozen, subclass, module = "lycosa._core")]
@@ -161,131 +36,6 @@ pub(crate) struct NameCache {
 enum Inner {
     Compact(Box<CompactCache>),
     Other(std::sync::Mutex<Box<dyn cache::NameCache>>, &'static str),
-}
-
-/// Settings of the compact cache as Python gives them; `None` is the default.
-#[derive(FromPyObject)]
-pub(crate) struct CacheSettings {
-    #[pyo3(item, default)]
-    path: Option<PathBuf>,
-    #[pyo3(item)]
-    capacity: Option<u64>,
-    #[pyo3(item, default)]
-    verify: Option<String>,
-    #[pyo3(item, default)]
-    negative: Option<String>,
-    #[pyo3(item, default)]
-    negative_capacity: Option<u64>,
-    #[pyo3(item, default)]
-    false_positives: Option<f64>,
-    #[pyo3(item, default)]
-    negative_ttl: Option<u32>,
-    #[pyo3(item, default)]
-    min_ttl: Option<u32>,
-    #[pyo3(item, default)]
-    max_ttl: Option<u32>,
-    /// Seconds.
-    #[pyo3(item, default)]
-    slow: Option<f64>,
-    #[pyo3(item, default)]
-    buckets: Option<usize>,
-    /// Seconds.
-    #[pyo3(item, default)]
-    period: Option<f64>,
-    #[pyo3(item, default)]
-    levels: Option<String>,
-    #[pyo3(item, default)]
-    weight: Option<WeightSetting>,
-    #[pyo3(item, default)]
-    light: Option<f64>,
-}
-
-impl CacheSettings {
-    /// As the cache takes them.
-    fn compact(&self) -> PyResult<CompactSettings> {
-        let mut settings = CompactSettings::default();
-        settings.capacity = self.capacity.unwrap_or(settings.capacity);
-        settings.verify = verify(self.verify.as_deref())?;
-        settings.negative = negative(self.negative.as_deref())?;
-        settings.negative_capacity = self.negative_capacity.or(settings.negative_capacity);
-        settings.false_positives = self.false_positives.unwrap_or(settings.false_positives);
-        settings.negative_ttl = self.negative_ttl.unwrap_or(settings.negative_ttl);
-        settings.max_ttl = self.max_ttl.unwrap_or(settings.max_ttl);
-        settings.min_ttl = self.min_ttl.unwrap_or(settings.min_ttl.min(settings.max_ttl));
-        settings.slow = self.slow.map_or(settings.slow, millis);
-        Ok(settings)
-    }
-
-    /// As a published design takes them.
-    fn published<'j>(&'j self, name: &'j str) -> Design<'j> {
-        Design {
-            name,
-            capacity: self.capacity.map(|capacity| usize::try_from(capacity).unwrap_or(usize::MAX)),
-            slow: self.slow.map_or(SLOW, millis),
-            buckets: self.buckets,
-            period: self.period.map(period),
-            levels: self.levels.as_deref(),
-            weight: self.weight.as_ref(),
-            light: self.light,
-        }
-    }
-}
-
-/// By what names are told apart, by its word; `None` is the default.
-pub(crate) fn verify(word: Option<&str>) -> PyResult<Verify> {
-    match word {
-        None | Some("keyed") => Ok(Verify::Keyed),
-        Some("published") => Ok(Verify::Published),
-        Some(other) => Err(setting("verify", other, "keyed or published")),
-    }
-}
-
-/// How names that do not resolve are kept, by its word; `None` is the default.
-pub(crate) fn negative(word: Option<&str>) -> PyResult<Negative> {
-    match word {
-        None | Some("generations") => Ok(Negative::Generations(4)),
-        Some("clear-all") => Ok(Negative::ClearAll),
-        Some(other) => Err(setting("negative", other, "generations or clear-all")),
-    }
-}
-
-/// One resolution to be cached: a name; its addresses, or what became of it; its TTL in seconds; how many milliseconds resolving
-/// took.
-type Entry = (PyBackedStr, Outcome, i64, u32);
-
-/// The addresses of a name, or what became of it.
-#[derive(FromPyObject)]
-pub(crate) enum Outcome {
-    State(PyBackedStr),
-    Addresses(Vec<PyBackedStr>),
-}
-
-impl Outcome {
-    /// As caches take it; or why not.
-    fn answer(&self) -> Result<Answer, String> {
-        let failed = |trouble| Answer::Failed { trouble, attempts: 1 };
-        match self {
-            Outcome::State(state) => match &**state {
-                "nxdomain" => Ok(Answer::NxDomain),
-                "nodata" => Ok(Answer::NoData),
-                "servfail" => Ok(failed(Trouble::ServerFailure)),
-                "timeout" => Ok(failed(Trouble::TimeOut)),
-                other => Err(format!(
-                    "{other:?} is no state; allowed: nxdomain, nodata, servfail, timeout, or a list of addresses"
-                )),
-            },
-            Outcome::Addresses(texts) => {
-                if texts.is_empty() {
-                    return Err("there is no address; allowed: addresses, or nodata".to_owned());
-                }
-                let parse = |text: &PyBackedStr| {
-                    text.parse().map_err(|_| format!("{:?} is no IPv4 or IPv6 address", &**text))
-                };
-                let addresses = texts.iter().map(parse).collect::<Result<Vec<std::net::IpAddr>, _>>()?;
-                Ok(Answer::Addresses(Addresses::new(addresses)))
-            }
-        }
-    }
 }
 
 /// The longest TTL (RFC 2181 section 8).
@@ -658,53 +408,4 @@ fn range(domain: &str, to: Option<&str>) -> PyResult<KeyRange> {
 /// The time.
 fn now() -> Seconds {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// Why a cache is not in its file: from the start, or since its file was cut.
-pub(crate) struct Fallback {
-    from_start: Option<String>,
-    notices: Arc<Notices>,
-}
-
-impl Fallback {
-    /// Of this cache.
-    fn of(cache: &CompactCache) -> Self {
-        let from_start = cache.fallen_back().map(str::to_owned);
-        Fallback { from_start, notices: Arc::clone(cache.notices()) }
-    }
-
-    /// Why, if so.
-    pub(crate) fn why(&self) -> Option<String> {
-        self.from_start.clone().or_else(|| self.notices.lost().map(str::to_owned))
-    }
-}
-
-/// Logs what was done to bring a cache's file up to date, and what will happen to the file while it is open.
-pub(crate) fn watch(cache: &CompactCache) -> Fallback {
-    if let Some(renewed) = cache.renewed() {
-        Python::attach(|py| log(py, "info", renewed));
-    }
-    cache.notices().listen(|text| {
-        let text = text.to_owned();
-        // On a thread of its own: whoever has the GIL may be waiting for the one that noticed.
-        let told = std::thread::Builder::new()
-            .name("lycosa-notice".to_owned())
-            .spawn(move || Python::try_attach(|py| log(py, "warning", &text)));
-        drop(told);
-    });
-    Fallback::of(cache)
-}
-
-/// Logs a line. Without a logger the work goes on all the same.
-fn log(py: Python<'_>, level: &str, text: &str) {
-    let logger = py.import("logging").and_then(|logging| logging.call_method1("getLogger", ("lycosa",)));
-    drop(logger.and_then(|logger| logger.call_method1(level, ("%s", text))));
-}
-
-/// Why there is no cache.
-pub(crate) fn refused(error: &CompactError) -> PyErr {
-    match error {
-        CompactError::Setting { name, given, allowed } => setting(name, given, allowed),
-        other => storage(other),
-    }
 }

@@ -1,40 +1,31 @@
-"""``lycosa dns``: a process that serves, tells systemd, reloads, drains; and what looks at it."""
+"""``lycosa dns``: a process that serves, tells systemd, reloads, drains."""
 
 from __future__ import annotations
 
-import io
-import json
 import os
-import pty
 import re
 import resource
-import select
 import signal
 import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import lycosa
 import pytest
 from lycosa.cli.dns_serve import NO_DESCRIPTORS
-from lycosa.cli.dns_top import compare, render
-from lycosa.names.metrics import FAMILIES
 from lycosa.simnet import SimulatedInternet
-from rich.console import Console
+
+from tests.unit.cli.dns_process import COMMAND, Start, command, dns_message, resolve, serve, statistics
 
 if TYPE_CHECKING:
     from tests.conftest import DnsServer
 
-
-#: What starts a server.
-COMMAND = (sys.executable, "-m", "lycosa", "dns")
 
 #: Starts one in a mount namespace of its own, on a disk that has space for no cache of its capacity.
 FULL = """
@@ -46,114 +37,6 @@ subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "none", str(disk)], ch
 (disk / "ballast").write_bytes(bytes(39 << 20))
 os.execv(command[0], command)
 """
-
-
-class Running:
-    """A server of its own process."""
-
-    def __init__(
-        self,
-        *arguments: str,
-        cwd: Path,
-        notify: str | None = None,
-        command: tuple[str, ...] = COMMAND,
-        stdout: int | None = None,
-    ) -> None:
-        """Start it; it says on stderr when it listens."""
-        environment = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
-        self.process = subprocess.Popen(
-            [*command, *arguments],
-            cwd=cwd,
-            env=environment | ({} if notify is None else {"NOTIFY_SOCKET": notify}),
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-        )
-        self.said = b""
-
-    def line(self, within: float = 20.0) -> str:
-        """The next line that it says."""
-        assert self.process.stderr is not None
-        while b"\n" not in self.said:
-            assert select.select([self.process.stderr], [], [], within)[0], f"it says only {self.said!r}"
-            piece = os.read(self.process.stderr.fileno(), 4_096)
-            assert piece, f"it has ended after {self.said!r}"
-            self.said += piece
-        line, _, self.said = self.said.partition(b"\n")
-        return line.decode()
-
-    def ready(self) -> Self:
-        """Itself, once it listens."""
-        self.told = self.line()
-        assert " tier, listening on " in self.told, self.told
-        return self
-
-    @property
-    def address(self) -> str:
-        """Where it listens."""
-        found = re.search(r"listening on (\S+) \(UDP, TCP\)", self.told)
-        assert found is not None
-        return found[1]
-
-    @property
-    def http(self) -> str:
-        """Where its metrics are."""
-        return self.told.rpartition("http://")[2]
-
-    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal and give the exit status."""
-        self.process.send_signal(number)
-        return self.process.wait(15)
-
-
-Start = Callable[..., Running]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts servers in the test's folder, and ends those that still run."""
-    with ExitStack() as ends:
-
-        def started(*arguments: str, **others: Any) -> Running:
-            running = Running(*arguments, cwd=tmp_path, **others)
-
-            def end() -> None:
-                running.process.kill()
-                running.process.communicate()
-
-            ends.callback(end)
-            return running
-
-        yield started
-
-
-def serve(start: Start, upstream: str, *arguments: str, **others: Any) -> Running:
-    """A lower server on a free port, with metrics."""
-    options = ["--tier", "lower", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--workers", "1"]
-    return start(*options, "--upstream", upstream, *arguments, **others).ready()
-
-
-def dns_message(name: str) -> bytes:
-    """A question for IPv4 addresses."""
-    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
-    return b"\0\1\1\0\0\1\0\0\0\0\0\0" + labels + b"\0\0\1\0\1"
-
-
-def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
-    line = [*COMMAND, *arguments]
-    return subprocess.run(line, cwd=cwd, capture_output=True, text=True, timeout=60)
-
-
-def resolve(running: Running, *names: str) -> list[list[str]]:
-    """The addresses of names, asked of a server."""
-    return [answer.addresses for answer in lycosa.resolve(names, resolvers=[running.address])]
-
-
-def statistics(running: Running) -> dict[str, Any]:
-    """What it tells."""
-    with urllib.request.urlopen(f"http://{running.http}/statistics", timeout=10) as answer:
-        found: dict[str, Any] = json.load(answer)
-        return found
 
 
 def test_it_says_where_it_listens_answers_and_ends(start: Start) -> None:
@@ -429,217 +312,3 @@ def test_quiet_says_only_what_needs_attention(start: Start, dns: DnsServer, tmp_
         assert running.end() == 0
     assert running.process.stderr is not None
     assert running.process.stderr.read() == b""
-
-
-def logged(file: Path, count: int) -> list[dict[str, Any]]:
-    """The lines of a log once there are so many."""
-    until = time.monotonic() + 20
-    while len(lines := file.read_text(encoding="ascii").splitlines()) < count:
-        assert time.monotonic() < until, lines
-        time.sleep(0.01)
-    return [json.loads(line) for line in lines]
-
-
-def test_questions_are_logged_and_the_log_can_be_rotated(start: Start, dns: DnsServer, tmp_path: Path) -> None:
-    file, settings = tmp_path / "queries.jsonl", tmp_path / "dns.toml"
-    settings.write_text("query_log_clients = true\n")
-    running = serve(start, dns.address, "--config", str(settings), "--query-log", file.name)
-    begin = datetime.now(UTC)
-    resolve(running, "a.example")
-    resolve(running, "a.example")
-    asked, hit = logged(file, 2)
-    assert (asked["name"], asked["type"], asked["code"], asked["transport"]) == ("a.example", "A", "NOERROR", "udp")
-    assert (asked["source"], hit["source"], asked["client"]) == ("upstream", "cache", "127.0.0.1")
-    assert begin <= datetime.fromisoformat(asked["time"]) <= datetime.fromisoformat(hit["time"]) <= datetime.now(UTC)
-    assert asked["microseconds"] > 0
-    assert file.stat().st_mode & 0o777 == 0o640
-    file.rename(tmp_path / "old.jsonl")
-    settings.write_text("query_log_clients = '/8'\n")
-    running.process.send_signal(signal.SIGHUP)
-    assert "changed: query_log_clients" in running.line()
-    resolve(running, "gone.example")
-    (after,) = logged(file, 1)
-    assert (after["name"], after["code"], after["client"]) == ("gone.example", "NXDOMAIN", "127.0.0.0/8")
-    assert len(logged(tmp_path / "old.jsonl", 2)) == 2
-    assert statistics(running)["statistics"]["query_log_dropped"] == 0
-
-
-def test_questions_can_be_logged_on_standard_output(start: Start, dns: DnsServer) -> None:
-    running = serve(start, dns.address, "--query-log", "-", stdout=subprocess.PIPE)
-    names = [f"n{number}.example" for number in range(50)]
-    resolve(running, *names)
-    assert running.end() == 0
-    assert running.process.stdout is not None
-    lines = [json.loads(line) for line in running.process.stdout.read().splitlines()]
-    assert sorted(line["name"] for line in lines) == sorted(names)
-    assert {line["client"] for line in lines} == {"127.0.0.0/24"}
-
-
-def test_a_full_disk_stops_the_log_alone_and_is_told_once(start: Start, dns: DnsServer) -> None:
-    running = serve(start, dns.address, "--query-log", "/dev/full")
-    resolve(running, "a.example")
-    told = "query_log: /dev/full: No space left on device (os error 28); questions are answered, but not logged"
-    assert told in running.line()
-    for number in range(3):
-        assert resolve(running, f"n{number}.example") == [["192.0.2.1"]]
-        time.sleep(1.1)
-    assert statistics(running)["statistics"]["query_log_dropped"] == 4
-    assert running.end() == 0
-    assert running.process.stderr is not None
-    assert running.said + running.process.stderr.read() == b""
-
-
-def test_a_log_that_cannot_be_opened_is_told_in_one_line(start: Start, dns: DnsServer, tmp_path: Path) -> None:
-    done = command(
-        *("--tier", "lower", "--listen", "127.0.0.1:0", "--upstream", dns.address, "--query-log", "/nowhere/log"),
-        cwd=tmp_path,
-    )
-    assert done.returncode == 1
-    assert done.stderr.endswith("query_log: /nowhere/log: No such file or directory (os error 2)\n")
-    assert done.stderr.count("\n") == 1
-
-
-def test_top_tells_programs_what_a_server_does(start: Start, dns: DnsServer, tmp_path: Path) -> None:
-    running = serve(start, dns.address)
-    resolve(running, "a.example", "gone.example")
-    top = [*COMMAND, "top", "--http", running.http, "--once", "--json"]
-    with subprocess.Popen(top, stdout=subprocess.PIPE, text=True) as looking:
-        until = time.monotonic() + 20
-        number = 0
-        while looking.poll() is None:
-            assert time.monotonic() < until
-            resolve(running, f"n{number}.example", "a.example")
-            number += 1
-        assert looking.stdout is not None
-        figures = json.loads(looking.stdout.read())
-    assert looking.returncode == 0
-    assert (figures["tier"], figures["status"], figures["listening"]) == ("lower", "ok", [running.address])
-    assert figures["questions_per_second"]["udp"] > 0
-    assert figures["answers_per_second"]["noerror"] > 0
-    assert 0.3 < figures["hit_rate"] < 0.7
-    assert figures["upstreams"][0]["questions_per_second"] > 0
-    assert figures["cache"]["names"] > 2
-    for source in ("cache", "upstream"):
-        times = figures["answer_seconds"][source]
-        assert 0 < times["p50"] <= times["p99"] <= 10
-    assert figures["upstreams"][0]["round_trip_seconds"]["p50"] > 0
-
-
-def test_top_shows_people_the_same(start: Start, dns: DnsServer, tmp_path: Path) -> None:
-    running = serve(start, dns.address)
-    done = command("top", "--http", running.http, "--once", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    for part in ("lower tier", running.address, "questions/s", "from cache", dns.address):
-        assert part in done.stdout
-
-
-def test_top_tells_programs_until_they_have_had_enough(start: Start, dns: DnsServer) -> None:
-    running = serve(start, dns.address)
-    top = [*COMMAND, "top", "--http", running.http, "--json"]
-    with subprocess.Popen(top, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as looking:
-        assert looking.stdout is not None
-        uptimes = [json.loads(looking.stdout.readline())["uptime"] for _ in range(2)]
-        looking.send_signal(signal.SIGINT)
-        rest, errors = looking.communicate(timeout=10)
-    assert 0.5 < uptimes[1] - uptimes[0] < 3
-    assert (looking.returncode, rest, errors) == (0, "", "")
-
-
-def test_top_is_live_on_a_terminal_and_waits_for_a_server_to_come_back(start: Start, dns: DnsServer) -> None:
-    running = serve(start, dns.address)
-    parent, child = pty.openpty()
-    looking = subprocess.Popen(
-        [*COMMAND, "top", "--http", running.http],
-        stdin=child,
-        stdout=child,
-        stderr=child,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
-    )
-    os.close(child)
-
-    def wait_for(part: bytes) -> None:
-        seen, until = b"", time.monotonic() + 20
-        while part not in seen:
-            assert time.monotonic() < until, seen
-            if select.select([parent], [], [], 1)[0]:
-                seen += os.read(parent, 65_536)
-
-    wait_for(b"questions/s")
-    assert running.end() == 0
-    wait_for(b"trying again")
-    looking.send_signal(signal.SIGINT)
-    wait_for(b"\x1b[?1049l")  # the terminal is as it was
-    assert looking.wait(10) == 0
-    os.close(parent)
-
-
-def test_top_without_a_server_says_what_to_do(dns: DnsServer, tmp_path: Path) -> None:
-    done = command("top", "--http", "127.0.0.1:9", "--once", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr == (
-        "lycosa: cannot read statistics from 127.0.0.1:9: Connection refused; "
-        "`lycosa dns` serves them at its --http address\n"
-    )
-
-
-def look(pid: int, seconds: float, **counts: int) -> dict[str, Any]:
-    """What a server tells that has one upstream."""
-    names = [count for family in FAMILIES for count, _ in family.series]
-    upstream = {"server": "192.0.2.1:53", "round_trip": 0.02, "window": 64, "is_resting": False, "timeouts": 0}
-    return {
-        "version": "1",
-        "pid": pid,
-        "tier": "upper",
-        "listening": ["127.0.0.1:53"],
-        "seconds": seconds,
-        "status": "ok",
-        "fallen_back": None,
-        "statistics": dict.fromkeys(names, 0) | counts,
-        "upstreams": [{**upstream, "questions": counts.get("misses", 0)}],
-    }
-
-
-def test_rates_are_of_the_time_between_two_looks() -> None:
-    before = look(7, 100.0, questions_udp=1_000, hits=900, misses=100, answers_noerror=1_000)
-    after = look(7, 102.0, questions_udp=1_400, hits=1_200, misses=200, answers_noerror=1_390, limited=10)
-    figures = compare(before, after)
-    assert figures["questions_per_second"] == {"udp": 200.0, "tcp": 0.0}
-    assert figures["answers_per_second"]["noerror"] == 195.0
-    assert (figures["hit_rate"], figures["per_second"]["limited"]) == (0.75, 5.0)
-    assert figures["upstreams"][0]["questions_per_second"] == 50.0
-
-
-def timed(found: dict[str, Any], **counts: list[int]) -> dict[str, Any]:
-    """The same with times: of answers by source, and of the upstream's replies as of those from it."""
-    times = {source: {"counts": each, "sum": 0.0} for source, each in counts.items()}
-    upstream = found["upstreams"][0] | {"round_trips": times["upstream"]}
-    return found | {"time_bounds": [0.001, 0.1], "answer_seconds": times, "upstreams": [upstream]}
-
-
-def test_times_are_of_what_was_answered_between_two_looks() -> None:
-    before = timed(look(7, 1.0), cache=[50, 0, 0], upstream=[0, 0, 9], stale=[5, 0, 0])
-    after = timed(look(7, 2.0), cache=[150, 0, 0], upstream=[0, 2, 9], stale=[5, 0, 0])
-    figures = compare(before, after)
-    assert figures["answer_seconds"] == {
-        "cache": {"p50": pytest.approx(0.0005), "p99": pytest.approx(0.00099)},
-        "upstream": {"p50": pytest.approx(0.0505), "p99": pytest.approx(0.09901)},
-    }
-    assert figures["upstreams"][0]["round_trip_seconds"] == figures["answer_seconds"]["upstream"]
-    text = io.StringIO()
-    Console(file=text, width=120).print(render(figures))
-    assert "cache 500 µs, 990 µs; upstream 50.5 ms, 99.0 ms" in text.getvalue()
-
-
-def test_a_server_that_began_anew_counts_from_its_start() -> None:
-    before = look(7, 100.0, questions_udp=1_000)
-    after = look(8, 0.5, questions_udp=20)
-    assert compare(before, after)["questions_per_second"]["udp"] == 40.0
-
-
-def test_nothing_asked_has_no_hit_rate_and_is_shown() -> None:
-    figures = compare(look(7, 1.0), look(7, 2.0))
-    assert figures["hit_rate"] is None
-    text = io.StringIO()
-    Console(file=text, width=120).print(render(figures))
-    assert "upper tier on 127.0.0.1:53" in text.getvalue()
-    assert "20.0 ms" in text.getvalue()
