@@ -757,6 +757,10 @@ class Resolver:
         """Given resolvers that are not valid addresses."""
 
     @property
+    def tcp_only(self) -> bool:
+        """Whether servers are asked over TCP alone, as resolv.conf demands (`use-vc`)."""
+
+    @property
     def fallen_back(self) -> str | None:
         """Why its cache is not in its file: the disk was full, or the file was truncated."""
 

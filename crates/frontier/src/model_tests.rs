@@ -50,6 +50,7 @@ impl Resolve for Names {
                 expires: u64::MAX / 2,
                 class: NameClass::Fast,
                 result,
+                lost: None,
             });
         }
     }

@@ -53,6 +53,7 @@ impl Resolve for Names {
                 expires: times * 3600 * SECOND,
                 class: NameClass::Slow,
                 result,
+                lost: None,
             });
         }
     }

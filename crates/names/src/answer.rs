@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use lycosa_url::{Failure, FailureKind};
 
 use crate::cache::{Addresses, Answer, Trouble};
+use crate::settings::Families;
 
 /// The form for a cache. A failure counts as the first in a row: the cache counts on.
 pub(crate) fn kept(answer: &Result<Vec<IpAddr>, Failure>) -> Answer {
@@ -49,6 +50,12 @@ pub(crate) fn retold(answer: Answer, mut addresses: Vec<IpAddr>) -> Vec<IpAddr> 
         addresses.extend(v6.into_iter().map(IpAddr::from));
     }
     addresses
+}
+
+/// The failure of one family while the other has addresses; its text names the type of records.
+pub(crate) fn lost(family: Families, failure: &Failure) -> Box<Failure> {
+    let rtype = if family == Families::V6 { "AAAA" } else { "A" };
+    Box::new(Failure::new(failure.kind, format!("{rtype}: {}", failure.detail)))
 }
 
 #[cfg(test)]

@@ -136,15 +136,15 @@ impl Core {
         }
         let Settings { families, special_use, local, .. } = &self.settings;
         let known = |host: HostName<'_>| local.as_ref()?.addresses(host, *families, now);
-        let is_special = |name: &str| *special_use && !self.upstreams.has_zone(name);
+        let is_special = |name: &str| *special_use && !self.is_known_here(name);
         let host = match name::judge(&name, buffer, *families, is_special, known) {
             Known::Ask(host) => host,
             Known::Local(found) => return self.publish_local(name, found, now),
             Known::Addresses(addresses) => {
-                return self.publish(name, 0, self.forever(now), NameClass::Fast, Ok(addresses));
+                return self.publish(name, 0, self.forever(now), NameClass::Fast, Ok(addresses), None);
             }
             Known::Bad(failure) => {
-                return self.publish(name, 0, self.forever(now), NameClass::Failed, Err(failure));
+                return self.publish(name, 0, self.forever(now), NameClass::Failed, Err(failure), None);
             }
         };
         let second = self.time.seconds(now);
@@ -152,14 +152,15 @@ impl Core {
         if let Some(found) = found {
             self.statistics.cache_hits += 1;
             let expires = self.time.moment(found.expires.unwrap_or(second + UNDATED));
-            return self.publish(name, 0, expires, found.class, answer::told(found.answer));
+            let lost = self.lost_before(host, &found, second);
+            return self.publish(name, 0, expires, found.class, answer::told(found.answer), lost);
         }
         if !fresh
             && let Some((addresses, until)) =
                 self.wildcards.as_mut().and_then(|wildcards| wildcards.infer(host.as_str(), now))
         {
             self.statistics.inferred += 1;
-            return self.publish(name, 0, until, NameClass::Fast, Ok(addresses));
+            return self.publish(name, 0, until, NameClass::Fast, Ok(addresses), None);
         }
         // The name moves; its normal form is the name itself, or is in the buffer.
         let lookup = if std::ptr::eq(host.as_str(), &*name) {
@@ -171,14 +172,20 @@ impl Core {
         self.enqueue(lookup);
     }
 
+    /// Whether a name is in a zone with servers of its own or in a domain of the own network: it is queried even
+    /// if it is a special-use name.
+    fn is_known_here(&self, name: &str) -> bool {
+        self.upstreams.has_zone(name) || self.settings.is_own(name)
+    }
+
     /// Answers a name that is known locally.
     fn publish_local(&mut self, name: Box<str>, found: LocalAddresses, now: Micros) {
         let expires = now.saturating_add(self.time.real(Micros::from(found.ttl).saturating_mul(1_000_000)));
         if found.addresses.is_empty() {
             let failure = Failure::new(FailureKind::NameNoData, "the name has no address: known locally");
-            return self.publish(name, 0, expires, NameClass::Failed, Err(failure));
+            return self.publish(name, 0, expires, NameClass::Failed, Err(failure), None);
         }
-        self.publish(name, 0, expires, NameClass::Fast, Ok(found.addresses));
+        self.publish(name, 0, expires, NameClass::Fast, Ok(found.addresses), None);
     }
 
     /// Resolves again the names that the cache wants refreshed (SYSTEMS.md section 5), once a second and within
@@ -208,6 +215,20 @@ impl Core {
             Some(found) if found.answer != cache::Answer::NoData => Some(found),
             _ => self.cache.lookup(host, Families::Both, second),
         }
+    }
+
+    /// How a family failed, if a cached answer has addresses of the other family alone.
+    fn lost_before(&mut self, host: HostName<'_>, found: &Found, second: Seconds) -> Option<Box<Failure>> {
+        let cache::Answer::Addresses(addresses) = &found.answer else { return None };
+        let missing = match (addresses.v4.is_empty(), addresses.v6.is_empty()) {
+            _ if self.settings.families != Families::Both || self.prefers_v4() => return None,
+            (true, _) => Families::V4,
+            (_, true) => Families::V6,
+            _ => return None,
+        };
+        let found = self.cache.lookup(host, missing, second)?;
+        let failure = answer::told(found.answer).err().filter(|failure| failure.kind.is_transient())?;
+        Some(answer::lost(missing, &failure))
     }
 
     /// Whether to query IPv6 only for names without IPv4 addresses.
@@ -329,9 +350,9 @@ impl Core {
         };
         let ttl = u32::try_from(held.as_secs()).unwrap_or(u32::MAX);
         let resolution = Resolution { answer: answer::kept(&result), ttl, took };
-        let paused = match lost {
+        let paused = match &lost {
             None => self.keep(asked.host(), asked.families, &resolution, now),
-            Some((lost, kind)) => self.keep_half(asked.host(), (lost, kind), &resolution, now),
+            Some((lost, failure)) => self.keep_half(asked.host(), (*lost, failure.kind), &resolution, now),
         };
         let expires = paused.unwrap_or_else(|| {
             now.saturating_add(self.time.real(Micros::from(ttl).saturating_mul(1_000_000)))
@@ -342,7 +363,8 @@ impl Core {
         let addresses = result.as_deref().unwrap_or_default();
         let is_probe = self.learn_wildcard(asked.host(), addresses, expires, now);
         if !is_probe && !is_quiet {
-            self.publish(asked.name, elapsed, expires, class, result);
+            let lost = lost.filter(|_| result.is_ok()).map(|(family, failure)| answer::lost(family, &failure));
+            self.publish(asked.name, elapsed, expires, class, result, lost);
         }
     }
 
@@ -430,6 +452,7 @@ impl Core {
         expires: Micros,
         class: NameClass,
         result: Result<Vec<IpAddr>, Failure>,
+        lost: Option<Box<Failure>>,
     ) {
         let count = match class {
             NameClass::Fast => &mut self.statistics.fast,
@@ -437,7 +460,7 @@ impl Core {
             NameClass::Failed => &mut self.statistics.failed,
         };
         *count += 1;
-        self.answers.push(Resolved { name, elapsed_us, expires, class, result });
+        self.answers.push(Resolved { name, elapsed_us, expires, class, result, lost });
     }
 
     /// The profile of try `number`. The last try is plain, for servers or paths that drop EDNS; not for

@@ -48,6 +48,8 @@ pub(crate) struct Lookup {
     packet: Option<PacketKey>,
     /// The extended error of a server that failed.
     pub(crate) extended_error: Option<ExtendedError>,
+    /// The error of a server, while others are asked.
+    pub(crate) refusal: Option<Box<Failure>>,
     /// The state of the question for each address family.
     a: Question,
     aaaa: Question,
@@ -91,6 +93,7 @@ impl Lookup {
             negative_ttl: None,
             packet: None,
             extended_error: None,
+            refusal: None,
             a,
             aaaa,
         }
@@ -187,8 +190,7 @@ impl Lookup {
                 Err(_) => (),
             }
         }
-        let lost = lost
-            .map(|lost| (lost, failure.as_ref().map_or(FailureKind::NameTimeout, |failure| failure.kind)));
+        let lost = lost.and_then(|family| Some((family, failure.clone()?)));
         match failure {
             Some(failure) if addresses.is_empty() => Merged { asked, result: Err(failure), ttl: 0, lost },
             _ => Merged { asked, result: Ok(addresses), ttl, lost },
@@ -222,7 +224,7 @@ pub(crate) struct Merged {
     /// The TTL of the addresses in seconds.
     pub(crate) ttl: u32,
     /// The family that failed while the other one was answered, and how it failed.
-    pub(crate) lost: Option<(Families, FailureKind)>,
+    pub(crate) lost: Option<(Families, Failure)>,
 }
 
 /// A name that is answered.

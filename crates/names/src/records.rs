@@ -6,9 +6,6 @@ use domain::rdata::Cname;
 
 use crate::zone_text;
 
-/// The longest chain of aliases that is followed, as for addresses.
-const MAX_CHAIN: usize = 10;
-
 /// A record as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -31,6 +28,9 @@ pub enum Records {
     NoData(Vec<Record>),
     /// The name does not exist; with the aliases that lead to it.
     NxDomain(Vec<Record>),
+    /// The aliases lead to no answer: more than are followed, or a loop of them; with these. A failure of the
+    /// zone, as for addresses.
+    Endless(Vec<Record>),
 }
 
 /// Reads the records that follow from the question, through aliases, and ignores others; `None` for a malformed
@@ -39,6 +39,7 @@ pub fn read_records(reply: &[u8], rtype: Rtype) -> Option<Records> {
     let message = Message::from_slice(reply).ok()?;
     let mut name = message.sole_question().ok()?.into_qname();
     let (mut records, mut is_found, mut names) = (Vec::new(), false, Vec::new());
+    let mut is_endless = true;
     for _ in 0..=MAX_CHAIN {
         let mut alias = None;
         for record in message.answer().ok()? {
@@ -64,14 +65,19 @@ pub fn read_records(reply: &[u8], rtype: Rtype) -> Option<Records> {
         }
         names.push(name);
         // A loop of aliases ends where it began, so that no record is returned twice.
-        match alias.filter(|target| !is_found && !names.contains(target)) {
+        match alias.filter(|_| !is_found) {
+            Some(target) if names.contains(&target) => break,
             Some(target) => name = target,
-            None => break,
+            None => {
+                is_endless = false;
+                break;
+            }
         }
     }
     Some(match message.header().rcode() {
         _ if is_found => Records::Found(records),
         Rcode::NXDOMAIN => Records::NxDomain(records),
+        _ if is_endless => Records::Endless(records),
         _ => Records::NoData(records),
     })
 }

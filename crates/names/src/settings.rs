@@ -69,6 +69,9 @@ pub struct Settings {
     pub spread: bool,
     /// Whether special-use names (`local`, `onion` and others, RFC 6761) get NXDOMAIN without a query.
     pub special_use: bool,
+    /// Domains of the own network in normal form, such as search domains: their names are queried even if they
+    /// are special-use names (`corp.local`). The root counts for none.
+    pub own_domains: Vec<String>,
     /// Whether NXDOMAIN for a name applies to all names below it (RFC 8020), without queries. Such answers are
     /// not validated here, and some servers deny names that have others below them: existing hosts may be
     /// missed.
@@ -104,6 +107,7 @@ impl Default for Settings {
             rotate: false,
             spread: false,
             special_use: true,
+            own_domains: Vec::new(),
             nxdomain_cut: false,
             wildcards: false,
             clock: Clock::shared(),
@@ -115,6 +119,14 @@ impl Settings {
     /// All resolvers, those of zones last.
     pub fn all_servers(&self) -> impl Iterator<Item = &Nameserver> {
         self.servers.iter().chain(self.zones.values().flatten())
+    }
+
+    /// Whether a name, in normal form, is in a domain of the own network.
+    pub(crate) fn is_own(&self, name: &str) -> bool {
+        let is_in = |domain: &String| {
+            name.strip_suffix(domain.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        self.own_domains.iter().filter(|domain| !domain.is_empty()).any(is_in)
     }
 
     /// The TLS configuration, if a server is queried over TLS or HTTPS; fails if the file of additional root

@@ -1,6 +1,6 @@
 //! Connections to servers over TCP, TLS or HTTPS: one per server, reused for further queries, with many in
-//! flight (RFC 7766). A server that breaks a connection with several queries in flight gets one query per
-//! connection from then on.
+//! flight (RFC 7766). A server that breaks a connection with more queries in flight than it has answered gets
+//! one query at a time on each connection for [`SERIAL`].
 //!
 //! Guarantees: buffers are bounded; a connection without queries is closed after [`IDLE`]; one with queries in
 //! flight, or in its handshake, is closed when nothing arrived for the longest wait for a reply; no query is
@@ -24,6 +24,10 @@ use crate::upstream::Place;
 /// How long a connection without queries stays open, in microseconds: "a few seconds" (RFC 7766 section 6.2.3).
 const IDLE: Micros = 5_000_000;
 
+/// How long a server that breaks connections with several queries gets one query at a time on each, in
+/// microseconds: a restart of the server looks the same.
+const SERIAL: Micros = 60_000_000;
+
 /// Connections over TLS or HTTPS to one server that breaks those with several queries: each costs it a
 /// handshake.
 const ENCRYPTED: usize = 8;
@@ -42,8 +46,8 @@ pub(crate) struct Streams {
     /// The TLS configurations, if servers are queried over TLS or HTTPS.
     trust: Option<Trust>,
     open: Vec<Stream>,
-    /// The servers that get one query per connection.
-    serial: Vec<Place>,
+    /// The servers that get one query at a time on each connection, and since when.
+    serial: Vec<(Place, Micros)>,
 }
 
 /// TLS configurations with the same trusted roots, for each protocol.
@@ -120,15 +124,17 @@ impl Streams {
         last: &mut SocketId,
         now: Micros,
     ) -> io::Result<SocketId> {
-        let most = match (self.serial.contains(&place), server.is_encrypted()) {
+        self.serial.retain(|(_, since)| now < since.saturating_add(SERIAL));
+        let is_serial = self.serial.iter().any(|(serial, _)| *serial == place);
+        let most = match (is_serial, server.is_encrypted()) {
             (false, _) => 1,
             (true, true) => ENCRYPTED,
             (true, false) => usize::MAX,
         };
         let all_of_it = || self.open.iter().filter(|stream| stream.place == place);
         let of_it = || all_of_it().filter(|stream| !stream.is_leaving());
-        if of_it().count() >= most
-            && let Some(stream) = of_it().min_by_key(|stream| stream.waiting)
+        if let Some(stream) = of_it().min_by_key(|stream| stream.waiting)
+            && (stream.waiting == 0 || of_it().count() >= most)
         {
             return Ok(stream.id);
         }
@@ -194,8 +200,9 @@ impl Streams {
         let place = self.open.iter().position(|stream| stream.id == id)?;
         let stream = self.open.get_mut(place)?;
         let end = stream.exchange(now, take);
-        if stream.bears_one(end.is_err()) && !self.serial.contains(&stream.place) {
-            self.serial.push(stream.place);
+        if stream.bears_one(end.is_err()) {
+            self.serial.retain(|(serial, _)| *serial != stream.place);
+            self.serial.push((stream.place, now));
         }
         let error = end.err()?;
         Some(self.open.swap_remove(place).end(&error.to_string()))
@@ -266,14 +273,20 @@ impl Stream {
         self.https.as_ref().is_some_and(|https| https.is_leaving())
     }
 
-    /// Whether its server should get one query per connection: it broke this one with several in flight. Over
-    /// HTTPS that may be its way to free resources, unless it rejected more queries than it answered.
+    /// Whether its server should get one query at a time on each connection: it broke this one with several in
+    /// flight, and more than it had answered. Otherwise that may be its way to free resources.
     fn bears_one(&self, is_over: bool) -> bool {
-        let (lost, answered) = match &self.https {
-            Some(https) => (https.lost(is_over), self.answered),
-            None => (if is_over { self.waiting } else { 0 }, 0),
+        let lost = match &self.https {
+            Some(https) => https.lost(is_over),
+            None => {
+                if is_over {
+                    self.waiting
+                } else {
+                    0
+                }
+            }
         };
-        lost > 1 && lost > answered && !self.transport.is_shaking()
+        lost > 1 && lost > self.answered && !self.transport.is_shaking()
     }
 
     /// Passes on the complete replies; an incomplete one stays in the buffer.

@@ -28,7 +28,7 @@ pub const LONGEST_NAME: usize = 255;
 const BLOCK: usize = 128;
 
 /// The longest chain of aliases that is followed; Unbound follows 11.
-const MAX_CHAIN: usize = 10;
+pub(crate) const MAX_CHAIN: usize = 10;
 
 /// What is queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -393,7 +393,12 @@ fn addresses(message: &Message<[u8]>, kind: Kind) -> Result<Reply, ParseError> {
             None => return Ok(Reply::NoData),
         }
     }
-    Ok(Reply::Failed(format!("more than {MAX_CHAIN} aliases, or a loop of them")))
+    Ok(Reply::Failed(endless_aliases()))
+}
+
+/// What is wrong with aliases that lead to no answer.
+pub fn endless_aliases() -> String {
+    format!("more than {MAX_CHAIN} aliases, or a loop of them")
 }
 
 /// The final target of the aliases, or the queried name.

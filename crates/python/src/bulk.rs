@@ -17,12 +17,17 @@ use crate::resolutions::{Row, Status};
 /// For how long a rate may be exceeded to make up for time in which nobody submitted.
 const BURST: f64 = 0.05; // s
 
+/// How often a thread that waits for answers looks for names that wait for the rate, at most.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// The state of a bulk resolver.
 pub(crate) struct Bulk {
     concurrency: usize,
     /// Whether addresses are asked for, and which other types are.
     addresses: bool,
     types: Vec<Rtype>,
+    /// Whether types were asked for, so that the failure of one is the name's, also of A or AAAA.
+    each_counts: bool,
     /// Names that the client has or that wait for the rate, by the text that the client is given.
     waiting: HashMap<Box<str>, Waiting>,
     /// Names that wait for the rate. Filled by `accept`, emptied by `release`.
@@ -65,11 +70,17 @@ struct Asker {
 
 impl Bulk {
     /// Nobody waits.
-    pub(crate) fn new(concurrency: usize, rate: Option<f64>, addresses: bool, types: Vec<Rtype>) -> Self {
+    pub(crate) fn new(
+        concurrency: usize,
+        rate: Option<f64>,
+        (addresses, types): (bool, Vec<Rtype>),
+        each_counts: bool,
+    ) -> Self {
         Bulk {
             concurrency,
             addresses,
             types,
+            each_counts,
             waiting: HashMap::new(),
             queue: VecDeque::new(),
             ready: VecDeque::new(),
@@ -213,7 +224,7 @@ impl Bulk {
         let mut drained = std::mem::take(&mut self.drained);
         client.drain(&mut drained);
         for resolved in drained.drain(..) {
-            let (name, outcome) = Outcome::of(resolved);
+            let (name, outcome) = Outcome::of(resolved, self.each_counts);
             self.learn(&name, outcome);
         }
         self.drained = drained;
@@ -272,10 +283,10 @@ impl Bulk {
         given
     }
 
-    /// How long the first name in the queue waits for the rate, if one does.
+    /// Under a rate: how long the first name in the queue waits for it, or one that comes meanwhile may have to wait.
     pub(crate) fn pause(&self) -> Option<Duration> {
-        let pace = self.pace.as_ref().filter(|_| !self.queue.is_empty())?;
-        Some(pace.next())
+        let pace = self.pace.as_ref()?;
+        Some(if self.queue.is_empty() { pace.period().max(LOOK) } else { pace.next() })
     }
 }
 
@@ -300,6 +311,11 @@ impl Pace {
         let taken = wanted.min(self.tokens as usize);
         self.tokens -= taken as f64;
         taken
+    }
+
+    /// The time between two tokens.
+    fn period(&self) -> Duration {
+        Duration::from_secs_f64((1.0 / self.rate).min(3_600.0))
     }
 
     /// How long until there is a token; a millisecond at least, so that quick rates release batches.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use lycosa_names::cache::{PacketCache, SLOW};
-use lycosa_names::{PacketAnswer, Record, Records, read_records};
+use lycosa_names::{PacketAnswer, Record, Records, endless_aliases, read_records};
 use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::resolutions::Status;
@@ -28,11 +28,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// A name and its addresses.
-    pub(crate) fn of(resolved: Resolved) -> (Box<str>, Self) {
-        let (status, addresses, detail) = match resolved.result {
-            Ok(addresses) => (Status::Ok, addresses, None),
-            Err(failure) => (Status::of(&failure), Vec::new(), Some(failure.detail.into())),
+    /// A name and its addresses. `each_counts`: whether the failure of one family is a failure of the name, also where the other
+    /// has addresses.
+    pub(crate) fn of(resolved: Resolved, each_counts: bool) -> (Box<str>, Self) {
+        let lost = resolved.lost.filter(|_| each_counts);
+        let (status, addresses, detail) = match (resolved.result, lost) {
+            (Ok(addresses), None) => (Status::Ok, addresses, None),
+            (Ok(addresses), Some(lost)) => (Status::of(&lost), addresses, Some(lost.detail.into())),
+            (Err(failure), _) => (Status::of(&failure), Vec::new(), Some(failure.detail.into())),
         };
         let Resolved { name, expires, class, elapsed_us, .. } = resolved;
         let (records, validated) = (Vec::new(), None);
@@ -52,6 +55,9 @@ impl Outcome {
                 }
                 Some(Records::NxDomain(records)) => {
                     (Status::NxDomain, records, Some("no such name (NXDOMAIN)".to_owned()))
+                }
+                Some(Records::Endless(records)) => {
+                    (Status::ServerFailure, records, Some(format!("{rtype}: {}", endless_aliases())))
                 }
                 None => (Status::ServerFailure, Vec::new(), Some(format!("{rtype}: malformed reply"))),
             },

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lycosa_names::{LocalNames, Nameserver, ZoneTable};
+use lycosa_names::{HostName, LocalNames, Nameserver, ZoneTable};
 use lycosa_names_local::{BadAlias, LocalData, LocalTable, ResolvConf, SearchList, Surroundings};
 use lycosa_url::Clock;
 use pyo3::prelude::*;
@@ -52,6 +52,17 @@ fn read(py: Python<'_>, hosts_file: Option<&Path>, lines: &[String]) -> PyResult
 pub(crate) fn zones(texts: &[String]) -> PyResult<ZoneTable<Vec<Nameserver>>> {
     let pairs: Vec<(&str, Vec<Nameserver>)> = texts.iter().map(|text| zone(text)).collect::<PyResult<_>>()?;
     ZoneTable::new(pairs).map_err(|why| setting("zones", texts.join("; "), why))
+}
+
+/// Domains of the own network, in normal form and without the root.
+pub(crate) fn domains(texts: &[String]) -> PyResult<Vec<String>> {
+    let normal = |text: &String| {
+        let mut buffer = String::new();
+        let name = HostName::normalize(text, &mut buffer);
+        let bad = |why| setting("own_domains", text, format!("domains, such as corp.local ({why})"));
+        name.map(|name| name.as_str().to_owned()).map_err(bad)
+    };
+    texts.iter().filter(|text| *text != ".").map(normal).collect()
 }
 
 /// The names of zones with servers of their own, the root's excepted.

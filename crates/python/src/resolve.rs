@@ -52,6 +52,8 @@ pub(crate) struct ResolverSettings {
     server_rate: Option<f64>,
     /// Resolvers of some zones.
     zones: Vec<String>,
+    /// Domains of the own network.
+    own_domains: Vec<String>,
     hosts_file: Option<PathBuf>,
     local_data: Vec<String>,
     /// Seconds for one try; without it as resolv.conf says, where its servers are asked.
@@ -76,6 +78,10 @@ pub(crate) struct Resolver {
     /// Texts that are no address.
     refused: Vec<String>,
     fallback: Fallback,
+    /// Whether servers are asked over TCP alone.
+    tcp_only: bool,
+    /// The process that made it: a forked one has none of its threads.
+    process: u32,
 }
 
 /// Seconds that a compact cache holds an answer at least.
@@ -113,6 +119,8 @@ impl Resolver {
             conf.apply(&mut client);
             client.tcp_only = conf.options.use_vc;
         }
+        client.own_domains.extend(crate::local::domains(&settings.own_domains)?);
+        let (tcp_only, process) = (client.tcp_only, std::process::id());
         client.timeout = settings.timeout.map_or(client.timeout, seconds);
         client.attempts = settings.attempts.unwrap_or(client.attempts);
         client.rotate = settings.rotate.unwrap_or(client.rotate);
@@ -137,12 +145,25 @@ impl Resolver {
             let client = client.map_err(|error| system("the DNS client", &error))?;
             Ok(Resolver {
                 client: Mutex::new(Some(Arc::new(client))),
-                bulk: Mutex::new(Bulk::new(settings.concurrency, settings.rate, addresses.is_some(), types)),
+                bulk: Mutex::new(Bulk::new(
+                    settings.concurrency,
+                    settings.rate,
+                    (addresses.is_some(), types),
+                    !settings.types.is_empty(),
+                )),
                 resolvers,
                 refused,
                 fallback,
+                tcp_only,
+                process,
             })
         })
+    }
+
+    /// Whether servers are asked over TCP alone, as resolv.conf demands (`use-vc`).
+    #[getter]
+    fn tcp_only(&self) -> bool {
+        self.tcp_only
     }
 
     /// The servers that are asked.
@@ -235,14 +256,32 @@ impl Resolver {
 
     /// Ends the client; what is in flight is given up.
     fn close(&self, py: Python<'_>) {
-        let client = lock(&self.client).take();
-        py.detach(|| drop(client));
+        py.detach(|| self.end());
+    }
+}
+
+impl Drop for Resolver {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
 impl Resolver {
+    /// Ends the client. In a forked process its thread does not exist and cannot be waited for.
+    fn end(&self) {
+        if std::process::id() == self.process {
+            drop(lock(&self.client).take());
+        } else if let Ok(mut client) = self.client.try_lock() {
+            std::mem::forget(client.take());
+        }
+    }
+
     /// The client, unless it has ended.
     fn client(&self) -> PyResult<Arc<Client>> {
+        if std::process::id() != self.process {
+            let why = format!("the resolver was made in process {}, before a fork: make one in each process", self.process);
+            return Err(PyValueError::new_err(why));
+        }
         lock(&self.client).clone().ok_or_else(|| PyValueError::new_err("the resolver is closed"))
     }
 

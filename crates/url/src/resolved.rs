@@ -17,6 +17,8 @@ pub struct Resolved {
     pub class: NameClass,
     /// At least one address, best first; or the failure.
     pub result: Result<Vec<IpAddr>, Failure>,
+    /// If both families were queried and one failed while the other has addresses: that failure.
+    pub lost: Option<Box<Failure>>,
 }
 
 /// The cost of resolving a name (SYSTEMS.md section 3): part of answers, pages and reports.

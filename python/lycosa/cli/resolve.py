@@ -349,7 +349,7 @@ def _input(name: str) -> Iterator[BinaryIO]:
 def _open(options: Options) -> Iterator[Resolver]:
     """Open a resolver with the servers that answer."""
     resolver = Resolver(**options)
-    mute = silent(resolver.resolvers, options.get("ca_file"))
+    mute = silent(resolver.resolvers, options.get("ca_file"), tcp_only=resolver.tcp_only)
     left = [server for server in resolver.resolvers if server not in mute]
     told = [f"{server} ({why})" if why else server for server, why in mute.items()]
     if not left:

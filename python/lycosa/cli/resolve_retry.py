@@ -2,7 +2,8 @@
 
 The new output is written beside the old one and replaces it when it is complete: after a crash the old one is intact,
 and the same command starts over. It has the unchanged rows, then new answers; a name without a new answer at the end
-(Ctrl-C, names that the input does not have any more) keeps its old row. At any time each name has exactly its rows.
+(Ctrl-C, names that the input does not have any more) keeps its old row. At any time each name has exactly its rows: an
+old output that was not read to its end is never replaced.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class RetryingOutput:
         self._new = old.beside(self._path)
         #: Failures by name, until they are answered again: a name may have several rows.
         self._failed: dict[str, list[Answered]] = {}
+        #: Whether all rows of the old output are in the new one or in ``_failed``.
+        self._is_read = False
 
     def open(self) -> Iterator[list[str]]:
         """Copy the unchanged rows, and yield their names: the others are resolved again."""
@@ -62,6 +65,7 @@ class RetryingOutput:
                 if row.status in self._statuses:
                     self._failed.setdefault(row.name, []).append(row)
             yield [row.name for row in kept]
+        self._is_read = True
 
     def write(self, answers: Resolutions) -> None:
         """Write answers, which replace failures of their names."""
@@ -73,7 +77,12 @@ class RetryingOutput:
                     del self._failed[answer.name]
 
     def close(self) -> None:
-        """Keep the failures that have no new answer, and replace the old output by the new one."""
+        """Keep the failures that have no new answer, and replace the old output by the new one if that has all rows."""
+        if not self._is_read:
+            self._new.close()
+            self._drop()
+            self._old.close()
+            return
         for rows in self._failed.values():
             self._new.copy(rows)
         self._failed.clear()

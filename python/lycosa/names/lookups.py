@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
 import threading
 from collections import deque
@@ -55,7 +56,7 @@ class Lookups:
 
         ``search``: domains that are appended to names which do not exist as given, one after the other, at most 32
         (resolv.conf(5)). ``ndots``: names with fewer dots are tried with the domains first, 0 to 15. A name that
-        ends with a dot is only tried as given. ``no_tld_query``: a name without dots is never tried as given.
+        ends with a dot is only tried as given. Names in these domains are asked for even below ``.local``. ``no_tld_query``: a name without dots is never tried as given.
         `system_lookups` takes these from the system.
 
         ``filter_private``: leave out addresses that are not public (loopback, private, link-local etc.), so that
@@ -75,6 +76,8 @@ class Lookups:
         self._search = _core.Search(list(search), ndots, no_tld_query) if search else None
         self._filters, self._allowed = filter_private, list(allow_addresses)
         options.setdefault("families", "both")
+        options["own_domains"] = [*options.get("own_domains", ()), *search]
+        self._process = os.getpid()
         self._resolver = Resolver(**options)
         #: Guards the following. Filled by `ask`, emptied by the thread.
         self._lock = threading.Lock()
@@ -88,7 +91,8 @@ class Lookups:
         self._thread.start()
 
     def ask(self, name: str) -> Future[Resolution]:
-        """Ask; never blocks. Raises ValueError once closed."""
+        """Ask; never blocks. Raises ValueError once closed, and in a process that was forked afterwards."""
+        self._check_process()
         future: Future[Resolution] = Future()
         name, *further = self._names(name)
         with self._lock:
@@ -128,7 +132,7 @@ class Lookups:
 
         Raises socket.gaierror if there are none, like the system's resolver.
         """
-        if answer.status != "ok":
+        if answer.status != "ok" and not answer.addresses:
             raise socket.gaierror(ERRORS[answer.status], f"{answer.name}: {answer.status}: {answer.detail}")
         kept = [text for text in answer.addresses if family in (socket.AF_UNSPEC, family_of(text))]
         if not kept:
@@ -156,7 +160,9 @@ class Lookups:
         return self._resolver.statistics()
 
     def close(self) -> None:
-        """End the client and the thread; lookups in flight are cancelled."""
+        """End the client and the thread; lookups in flight are cancelled. Does nothing in a forked process."""
+        if os.getpid() != self._process:
+            return
         with self._lock:
             if self._closed:
                 return
@@ -177,6 +183,11 @@ class Lookups:
     ) -> None:
         """Close them."""
         self.close()
+
+    def _check_process(self) -> None:
+        """Raise ValueError in a forked process: it has neither the thread nor the client, and the lock may be held."""
+        if os.getpid() != self._process:
+            raise ValueError(f"the lookups were made in process {self._process}, before a fork: make some in each process")
 
     def _names(self, name: str) -> list[str]:
         """Return the names to try, one after the other."""

@@ -8,6 +8,7 @@ import selectors
 import socket
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from os import PathLike
 
@@ -25,11 +26,15 @@ KNOWN = "a.root-servers.net"
 
 
 def silent(
-    resolvers: Sequence[str], ca_file: str | PathLike[str] | None = None, within: float = 2.0
+    resolvers: Sequence[str],
+    ca_file: str | PathLike[str] | None = None,
+    within: float = 2.0,
+    *,
+    tcp_only: bool = False,
 ) -> dict[str, str]:
     """Return the servers that do not answer within some seconds, and why, if that is known; any answer counts.
 
-    Each is ``ADDRESS:PORT``, or ``tls://ADDRESS:PORT`` or ``https://ADDRESS:PORT/PATH`` with or without ``#NAME``, as
+    ``tcp_only``: no server is asked over UDP. Each is ``ADDRESS:PORT``, or ``tls://ADDRESS:PORT`` or ``https://ADDRESS:PORT/PATH`` with or without ``#NAME``, as
     in `Resolver.resolvers`.
     """
     encrypted = [resolver for resolver in resolvers if resolver.startswith(ENCRYPTED)]
@@ -40,8 +45,11 @@ def silent(
             asked[resolver] = clients.enter_context(client)
             client.submit([KNOWN], 0)
         plain = [resolver for resolver in resolvers if resolver not in asked]
-        groups = [plain[begin : begin + AT_ONCE] for begin in range(0, len(plain), AT_ONCE)]
-        mute = {resolver: "" for group in groups for resolver in _silent(group, within)}
+        if tcp_only:
+            mute = _silent_over_tcp(plain, within)
+        else:
+            groups = [plain[begin : begin + AT_ONCE] for begin in range(0, len(plain), AT_ONCE)]
+            mute = {resolver: "" for group in groups for resolver in _silent(group, within)}
         until = time.monotonic() + within
         for resolver, client in asked.items():
             answers = client.take(1, max(0.0, until - time.monotonic()))
@@ -49,6 +57,24 @@ def silent(
                 why = answers[0].detail if len(answers) else None
                 mute[resolver] = (why or "no answer in time").removeprefix(f"{resolver}: ")
     return {resolver: mute[resolver] for resolver in resolvers if resolver in mute}
+
+
+def _silent_over_tcp(resolvers: Sequence[str], within: float) -> dict[str, str]:
+    """Return the servers, each ``ADDRESS:PORT``, that do not answer over TCP, and why: few, those of resolv.conf."""
+
+    def ask(resolver: str) -> str | None:
+        address, _, port = resolver.rpartition(":")
+        question = _question()
+        try:
+            with socket.create_connection((address.strip("[]"), int(port)), within) as asking:
+                asking.sendall(len(question).to_bytes(2) + question)
+                return None if asking.recv(1) else "it closes the connection"
+        except OSError as error:
+            return str(error.strerror or error)
+
+    with ThreadPoolExecutor(max(1, len(resolvers))) as threads:
+        found = dict(zip(resolvers, threads.map(ask, resolvers), strict=True))
+    return {resolver: why for resolver, why in found.items() if why is not None}
 
 
 def _silent(resolvers: Sequence[str], within: float) -> list[str]:
@@ -93,9 +119,13 @@ def _wait(answers: selectors.BaseSelector, waiting: dict[str, socket.socket], un
 
 
 def _ask(asking: socket.socket) -> None:
-    """Ask for the NS records of the root, which every resolver knows."""
-    question = os.urandom(2) + b"\x01\x00\x00\x01" + bytes(6) + b"\x00\x00\x02\x00\x01"
+    """Ask."""
     try:
-        asking.send(question)
+        asking.send(_question())
     except OSError:  # as above
         return
+
+
+def _question() -> bytes:
+    """Return a question for the NS records of the root, which every resolver knows."""
+    return os.urandom(2) + b"\x01\x00\x00\x01" + bytes(6) + b"\x00\x00\x02\x00\x01"

@@ -49,6 +49,7 @@ class Options(TypedDict, total=False):
     attempts: int | None
     rotate: bool | None
     zones: Sequence[str]
+    own_domains: Sequence[str]
     hosts_file: str | PathLike[str] | None
     local_data: Sequence[str]
     nxdomain_cut: bool
@@ -84,6 +85,7 @@ class Resolver(_core.Resolver):
         attempts: int | None = None,
         rotate: bool | None = None,
         zones: Sequence[str] = (),
+        own_domains: Sequence[str] = (),
         hosts_file: str | PathLike[str] | None = None,
         local_data: Sequence[str] = (),
         nxdomain_cut: bool = False,
@@ -112,6 +114,8 @@ class Resolver(_core.Resolver):
         1 to 20, by default 4. ``rotate``: ask the servers in turn; by default the fastest are asked.
         ``zones``: zones with resolvers of their own, such as ``"corp.example=192.0.2.1,192.0.2.2"``; the longest
         matching zone counts.
+        ``own_domains``: domains of the own network, such as ``corp.local``, whose names are asked for even if they are
+        special-use names (RFC 6761); the search domains of ``/etc/resolv.conf`` are, where its servers are asked.
         ``hosts_file``: a hosts file, such as ``/etc/hosts``, that takes precedence over cache and resolvers; it is
         read again when it changes. ``local_data``: records as lines of a zone file, such as ``"printer.lan A
         192.0.2.7"``, of the types A, AAAA, CNAME, PTR, TXT, MX and SRV; they take precedence over the hosts file.
@@ -137,7 +141,8 @@ class Resolver(_core.Resolver):
             raise SettingError("families", families, "v4, v6, both or prefer-v4")
         if isinstance(resolvers, str):
             raise SettingError("resolvers", resolvers, "a list of addresses")
-        for name, texts in (("leave_out", leave_out), ("types", types), ("zones", zones), ("local_data", local_data)):
+        lists = {"leave_out": leave_out, "types": types, "zones": zones, "own_domains": own_domains}
+        for name, texts in (lists | {"local_data": local_data}).items():
             if isinstance(texts, str):
                 raise SettingError(name, texts, "a list of texts")
         settings = {
@@ -153,6 +158,7 @@ class Resolver(_core.Resolver):
             "attempts": attempts,
             "rotate": rotate,
             "zones": list(zones),
+            "own_domains": list(own_domains),
             "hosts_file": hosts_file,
             "local_data": list(local_data),
             "nxdomain_cut": bool(nxdomain_cut),

@@ -129,7 +129,7 @@ class _Source:
         self._drained = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._started = self._stopped = self._at_end = False
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
 
     @property
     def ended(self) -> bool:
@@ -193,6 +193,10 @@ class _Source:
                 while len(self._read) >= READ_NAMES:
                     self._drained.clear()
                     await self._drained.wait()
+        except asyncio.CancelledError as error:
+            # Without `close`, the iterable itself was cancelled: whoever waits for its names is told.
+            if not self._stopped:
+                self._error = error
         except Exception as error:
             self._error = error
         self._at_end = True

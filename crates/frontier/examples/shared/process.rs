@@ -21,6 +21,7 @@ impl Resolve for Names {
                 expires: u64::MAX / 2,
                 class: NameClass::Fast,
                 result: Ok(vec![address]),
+                lost: None,
             });
         }
     }

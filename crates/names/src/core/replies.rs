@@ -30,7 +30,12 @@ impl Core {
         if self.upstreams.is_public(sent.place) {
             self.heard = now;
         }
-        let is_useful = !matches!(reply, Some(Reply::Failed(_)));
+        let is_useful = match reply {
+            Some(Reply::Failed(_)) => false,
+            // Without EDNS there is nothing left to be misunderstood.
+            Some(Reply::Misunderstood(_)) => attempt.profile != QueryProfile::Plain,
+            _ => true,
+        };
         let answered = |group: &mut Upstreams, place| {
             group.answered(place, sent.at, now, is_useful, sent.is_overdue);
         };
@@ -100,10 +105,12 @@ impl Core {
             ..sent.attempt
         };
         if attempt.refused.count() >= self.upstreams.believed(sent.place, now) {
-            self.give_up(&attempt, failure, now);
-        } else {
-            self.again(attempt, sent.place, failure, now);
+            return self.give_up(&attempt, failure, now);
         }
+        if let Some(lookup) = self.lookups.get_mut(attempt.lookup) {
+            lookup.refusal = Some(Box::new(failure.clone()));
+        }
+        self.again(attempt, sent.place, failure, now);
     }
 
     /// Repeats the try over TCP (RFC 7766).
@@ -236,8 +243,11 @@ impl Core {
         }
     }
 
-    /// Ends a question without an answer.
+    /// Ends a question without an answer. Silence after an error is no better evidence: the error is told.
     pub(super) fn give_up(&mut self, attempt: &Try, failure: Failure, now: Micros) {
+        let is_silence = failure.kind == FailureKind::NameTimeout && attempt.refused.count() > 0;
+        let refusal = self.lookups.get_mut(attempt.lookup).and_then(|lookup| lookup.refusal.clone());
+        let failure = refusal.filter(|_| is_silence).map_or(failure, |refusal| *refusal);
         match attempt.kind {
             Kind::Packet => self.fail_packet(attempt, failure, now),
             Kind::A | Kind::Aaaa => self.settle(attempt, Err(failure), now),

@@ -253,8 +253,10 @@ impl Upstreams {
     }
 
     /// The number of servers that must return an error for a question before it fails: all that are reachable.
+    /// One that rests since it is silent would only delay the error.
     pub(crate) fn reached(&self, now: Micros) -> usize {
-        self.servers.iter().filter(|(_, server)| !server.is_gone(now)).count().max(1)
+        let is_reached = |server: &Server| !server.is_gone(now) && !(server.is_resting() && server.is_silent());
+        self.servers.iter().filter(|(_, server)| is_reached(server)).count().max(1)
     }
 
     /// Pauses a server for which no socket is available.

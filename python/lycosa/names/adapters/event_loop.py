@@ -19,10 +19,11 @@ from lycosa.names.lookups import Lookups
 async def loop_getaddrinfo_by(lookups: Lookups) -> AsyncIterator[None]:
     """Replace ``getaddrinfo`` of the running loop while the block runs; waits may be cancelled.
 
-    ``create_connection`` is replaced, too, so that ``filter_private`` also applies to addresses.
+    ``create_connection`` and ``create_datagram_endpoint`` are replaced, too, so that ``filter_private`` also applies to
+    addresses; not the ``sock_…`` methods, whose callers have the address.
     """
     loop = asyncio.get_running_loop()
-    system, connect = loop.getaddrinfo, loop.create_connection
+    system, connect, open_endpoint = loop.getaddrinfo, loop.create_connection, loop.create_datagram_endpoint
 
     async def getaddrinfo(
         host: bytes | str | None,
@@ -43,14 +44,26 @@ async def loop_getaddrinfo_by(lookups: Lookups) -> AsyncIterator[None]:
     async def create_connection(
         protocol_factory: Callable[[], Any], host: Any = None, port: Any = None, **options: Any
     ) -> tuple[Any, Any]:
+        check(host)
+        return await connect(protocol_factory, host, port, **options)
+
+    async def create_datagram_endpoint(
+        protocol_factory: Callable[[], Any], local_addr: Any = None, remote_addr: Any = None, **options: Any
+    ) -> tuple[Any, Any]:
+        if isinstance(remote_addr, tuple):  # else the path of a local socket
+            check(remote_addr[0])
+        return await open_endpoint(protocol_factory, local_addr, remote_addr, **options)
+
+    def check(host: Any) -> None:
         if host:
             lookups.check_host(host if isinstance(host, str) else bytes(host).decode("ascii", "replace"))
-        return await connect(protocol_factory, host, port, **options)
 
     loop.getaddrinfo = getaddrinfo  # type: ignore[method-assign]
     loop.create_connection = create_connection  # type: ignore[method-assign]
+    loop.create_datagram_endpoint = create_datagram_endpoint  # type: ignore[method-assign]
     try:
         yield
     finally:
         loop.getaddrinfo = system  # type: ignore[method-assign]
         loop.create_connection = connect  # type: ignore[method-assign]
+        loop.create_datagram_endpoint = open_endpoint  # type: ignore[method-assign]

@@ -140,6 +140,11 @@ async def _race(
         losers = [task for task in tries if task is not winner]
         for task in losers:
             task.cancel()
-        for outcome in await asyncio.gather(*losers, return_exceptions=True):
-            if isinstance(outcome, AsyncNetworkStream):
-                await outcome.aclose()
+        try:
+            for outcome in await asyncio.gather(*losers, return_exceptions=True):
+                if isinstance(outcome, AsyncNetworkStream):
+                    await outcome.aclose()
+        except BaseException:
+            if winner is not None:  # nobody gets it
+                await winner.result().aclose()
+            raise

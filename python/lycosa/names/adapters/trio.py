@@ -80,7 +80,7 @@ class TrioResolver(trio.abc.HostnameResolver):
 
 
 class TrioSockets(trio.abc.SocketFactory):
-    """Makes sockets that connect to permitted addresses only."""
+    """Makes sockets that connect and send to permitted addresses only."""
 
     def __init__(self, lookups: Lookups, factory: trio.abc.SocketFactory | None = None) -> None:
         """Use the lookups, and another socket factory (`None`: trio itself)."""
@@ -97,13 +97,19 @@ class TrioSockets(trio.abc.SocketFactory):
             made = self._factory.socket(family, type, proto)
         else:
             made = trio.socket.from_stdlib_socket(socket.socket(family, type, proto))
-        connect = made.connect
+        connect, sendto = made.connect, made.sendto
 
         async def connect_if_permitted(address: Any) -> None:
             if family in (socket.AF_INET, socket.AF_INET6):
                 self._check(address[0])
             await connect(address)
 
+        async def send_if_permitted(*arguments: Any) -> int:
+            if family in (socket.AF_INET, socket.AF_INET6):
+                self._check(arguments[-1][0])  # the address is last, with and without flags
+            return await sendto(*arguments)
+
+        made.sendto = send_if_permitted  # type: ignore[method-assign,assignment]
         made.connect = connect_if_permitted  # type: ignore[method-assign]
         return made
 
