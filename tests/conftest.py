@@ -18,8 +18,9 @@ import pytest
 class DnsServer:
     """Answers by what stands in the name.
 
-    ``gone`` does not exist, ``empty`` has no address, ``broken`` fails at the server, ``silent`` gets no answer; all
-    other names have 192.0.2.1 and 2001:db8::1, or what stands in ``hosts``, for ``ttl`` seconds.
+    ``gone`` does not exist, ``empty`` has no address, ``broken`` fails at the server, ``half`` does so for IPv6
+    alone, ``silent`` gets no answer; all other names have 192.0.2.1 and 2001:db8::1, or what stands in ``hosts``, for
+    ``ttl`` seconds.
     """
 
     def __init__(self, delay: float = 0.0) -> None:
@@ -32,7 +33,7 @@ class DnsServer:
         self.ttl = 3_600
         #: Names that have other addresses, in lower case.
         self.hosts: dict[str, list[str]] = {}
-        #: Whether ``broken`` and ``silent`` are answered like all others by now.
+        #: Whether ``broken``, ``half`` and ``silent`` are answered like all others by now.
         self.mended = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         #: How often each name was asked for, in lower case.
@@ -80,7 +81,8 @@ class DnsServer:
         kind = int.from_bytes(question[place + 1 : place + 3])
         if "silent" in name and not self.mended:
             return None
-        code = 3 if "gone" in name else 2 if "broken" in name and not self.mended else 0
+        is_broken = ("broken" in name or ("half" in name and kind == 28)) and not self.mended
+        code = 3 if "gone" in name else 2 if is_broken else 0
         texts = self.hosts.get(name, ["192.0.2.1", "2001:db8::1"]) if code == 0 and "empty" not in name else []
         family = socket.AF_INET6 if kind == 28 else socket.AF_INET
         found = [socket.inet_pton(family, text) for text in texts if kind == (28 if ":" in text else 1)]

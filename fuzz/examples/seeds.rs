@@ -194,6 +194,7 @@ impl Resolve for Names {
             expires: Micros::MAX,
             class: NameClass::Fast,
             result: Ok(vec![[93, 184, 216, 34].into()]),
+            lost: None,
         };
         self.0.extend(names.into_iter().map(answer));
     }

@@ -32,7 +32,7 @@ pub fn records(data: &[u8]) {
     let Some(found) = within(message.len(), memory, || read_records(&message, rtype)) else { return };
     let (records, is_found) = match &found {
         Records::Found(records) => (records, true),
-        Records::NoData(aliases) | Records::NxDomain(aliases) => (aliases, false),
+        Records::NoData(aliases) | Records::NxDomain(aliases) | Records::Endless(aliases) => (aliases, false),
     };
     let parsed = Message::from_slice(&message).expect("it was read");
     assert!(

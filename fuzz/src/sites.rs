@@ -141,6 +141,7 @@ impl Resolve for Names {
             expires: Micros::MAX,
             class: NameClass::Fast,
             result: result.clone(),
+            lost: None,
         };
         self.0.extend(names.into_iter().map(answer));
     }

@@ -27,6 +27,7 @@ from lycosa.errors import SettingError
 from lycosa.names.adapters.aiohttp import AiohttpResolver
 from lycosa.names.adapters.event_loop import loop_getaddrinfo_by
 from lycosa.names.adapters.httpcore import HttpcoreBackend, HttpcoreSyncBackend
+from lycosa.names.adapters.httpcore import _race as httpcore_race
 from lycosa.names.adapters.httpx import HttpxAsyncTransport, HttpxTransport
 from lycosa.names.adapters.sockets import getaddrinfo_by
 from lycosa.names.adapters.trio import trio_resolver_by
@@ -215,6 +216,54 @@ def test_an_asyncio_loop(net: SimulatedInternet, lookups: Lookups) -> None:
             assert error.value.errno == socket.EAI_NONAME
             assert await loop.getaddrinfo("::1", 80, type=socket.SOCK_STREAM)
         assert loop.getaddrinfo == before
+
+    asyncio.run(story())
+
+
+def test_datagrams_of_a_loop_go_to_permitted_addresses_only(net: SimulatedInternet, tmp_path: Path) -> None:
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        with (
+            Lookups(resolvers=[net.resolver], filter_private=True) as strict,
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as local,
+        ):
+            local.bind(str(tmp_path / "socket"))
+            async with loop_getaddrinfo_by(strict):
+                for host in ("127.0.0.1", next(iter(net.hosts))):
+                    with pytest.raises(socket.gaierror, match="refused by filter_private"):
+                        await loop.create_datagram_endpoint(asyncio.DatagramProtocol, remote_addr=(host, 53))
+                for options in (
+                    {"local_addr": ("127.0.0.1", 0)},
+                    {"remote_addr": local.getsockname(), "family": socket.AF_UNIX},
+                ):
+                    transport, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, **options)
+                    transport.close()
+
+    asyncio.run(story())
+
+
+def test_httpcore_closes_the_first_connection_if_its_caller_is_cancelled_while_others_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = Backend()
+    monkeypatch.setattr("lycosa.names.adapters.httpcore.DELAY", 0.01)
+
+    async def connect(host: str) -> httpcore.AsyncNetworkStream:
+        if host == "192.0.2.4":
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await asyncio.sleep(0.2)  # its end takes time
+        return await backend.connect_tcp(host)
+
+    async def story() -> None:
+        task = asyncio.create_task(httpcore_race(["192.0.2.4", "192.0.2.3"], connect))
+        while not backend.open:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert backend.open == set()
 
     asyncio.run(story())
 

@@ -208,6 +208,11 @@ def test_an_address_is_refused_however_it_is_written(net: SimulatedInternet, tmp
             for host in ("127.0.0.1", "127.1", ""):
                 with trio.socket.socket() as bare, pytest.raises(socket.gaierror, match="refused by filter_private"):
                     await bare.connect((host, port))
+                with (
+                    trio.socket.socket(type=socket.SOCK_DGRAM) as bare,
+                    pytest.raises(socket.gaierror, match="refused by filter_private"),
+                ):
+                    await bare.sendto(b"?", (host or "127.0.0.1", port))
             # Who listens speaks to nobody, and a local socket has no address.
             for listener in await trio.open_tcp_listeners(0, host="127.0.0.1"):
                 await listener.aclose()

@@ -363,7 +363,8 @@ impl Core {
         let addresses = result.as_deref().unwrap_or_default();
         let is_probe = self.learn_wildcard(asked.host(), addresses, expires, now);
         if !is_probe && !is_quiet {
-            let lost = lost.filter(|_| result.is_ok()).map(|(family, failure)| answer::lost(family, &failure));
+            let lost =
+                lost.filter(|_| result.is_ok()).map(|(family, failure)| answer::lost(family, &failure));
             self.publish(asked.name, elapsed, expires, class, result, lost);
         }
     }

@@ -148,6 +148,12 @@ fn name_in(message: &[u8]) -> Vec<u8> {
     message[12..=12 + end].to_vec()
 }
 
+/// The question's name as text, in lower case.
+fn text_in(message: &[u8]) -> String {
+    let name: Name<Vec<u8>> = Name::from_octets(name_in(message)).unwrap();
+    name.to_string().to_ascii_lowercase()
+}
+
 fn swap_case(mut message: Vec<u8>) -> Vec<u8> {
     let end = 12 + name_in(&message).len();
     for byte in &mut message[12..end] {
@@ -340,12 +346,18 @@ fn a_family_that_was_lost_is_asked_for_again_and_never_taken_for_no_address() {
         };
         let first = ask(&mut scene, Some(lost));
         assert_eq!(first.result.unwrap().len(), 1, "the other one is told");
+        let how = first.lost.unwrap();
+        assert_eq!(how.kind, FailureKind::NameServerFailure);
+        assert!(how.detail.starts_with("AAAA: 192.0.2."), "{}", how.detail);
         let questions = scene.core.statistics.questions;
-        assert_eq!(ask(&mut scene, Some(lost)).result.unwrap().len(), 1, "and cached");
+        let second = ask(&mut scene, Some(lost));
+        assert_eq!(second.result.unwrap().len(), 1, "and cached");
+        assert_eq!(second.lost.unwrap().detail, "AAAA: the servers failed, 1 times in a row");
         assert_eq!(scene.core.statistics.questions, questions);
         // After the pause both are queried again: half an answer is not cached for an hour.
         scene.now += 3 * SECOND;
-        assert_eq!(ask(&mut scene, None).result.unwrap().len(), 2);
+        let third = ask(&mut scene, None);
+        assert_eq!((third.result.unwrap().len(), third.lost), (2, None));
     }
 }
 
@@ -521,6 +533,20 @@ fn what_is_over_the_bound_waits() {
     assert_eq!(sent.len(), 2);
     scene.core.receive(1, &reply(&sent[0].3, Rcode::NXDOMAIN, 0), scene.now);
     assert_eq!(scene.sent().len(), 1);
+}
+
+#[test]
+fn names_of_the_own_network_are_asked_for_even_below_a_top_level_domain_that_is_not_in_the_dns() {
+    let own = ["svc.cluster.local", ""].map(str::to_owned).to_vec();
+    let mut scene = Scene::new(|settings| settings.own_domains = own);
+    scene.submit(&["web.svc.cluster.local", "printer.local", "esvc.cluster.local"]);
+    let asked: Vec<String> = scene.sent().iter().map(|sent| text_in(&sent.3)).collect();
+    assert_eq!(asked, ["web.svc.cluster.local"]);
+    let none = Err(FailureKind::NameNotFound);
+    assert_eq!(
+        scene.answers(),
+        [("printer.local".to_owned(), none), ("esvc.cluster.local".to_owned(), none)]
+    );
 }
 
 #[test]

@@ -19,6 +19,52 @@ fn an_error_is_tried_on_each_server_once() {
 }
 
 #[test]
+fn an_error_is_told_at_once_where_the_other_server_rests_since_it_is_silent() {
+    let mut scene = Scene::new(|_| ());
+    for name in ["a.example", "b.example", "c.example"] {
+        // The second server is asked after the first one's error, and is silent until the name is given up.
+        scene.submit(&[name]);
+        while scene.core.answers.is_empty() {
+            for (socket, server, _, message) in scene.sent() {
+                if server == "192.0.2.1" {
+                    scene.core.receive(socket, &reply(&message, Rcode::SERVFAIL, 0), scene.now);
+                }
+            }
+            scene.wait(1);
+        }
+        let failure = scene.core.answers.pop().unwrap().result.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::NameServerFailure, "silence hides no error");
+        assert!(failure.detail.starts_with("192.0.2.1"), "{}", failure.detail);
+    }
+    assert!(scene.core.upstreams()[1].is_resting);
+    let began = scene.now;
+    scene.submit(&["d.example"]);
+    for (socket, server, _, message) in scene.sent() {
+        assert_eq!(server, "192.0.2.1");
+        scene.core.receive(socket, &reply(&message, Rcode::SERVFAIL, 0), scene.now);
+    }
+    assert_eq!(scene.answers(), [("d.example".to_owned(), Err(FailureKind::NameServerFailure))]);
+    assert_eq!(scene.now, began);
+}
+
+#[test]
+fn a_server_that_understands_nothing_rests() {
+    let mut scene = Scene::new(|_| ());
+    for n in 0..40 {
+        scene.submit(&[&format!("n{n}.example")]);
+        while scene.core.answers.is_empty() {
+            for (socket, server, _, message) in scene.sent() {
+                let code = if server == "192.0.2.1" { Rcode::FORMERR } else { Rcode::NOERROR };
+                let count = u8::from(code == Rcode::NOERROR);
+                scene.core.receive(socket, &reply(&message, code, count), scene.now);
+            }
+        }
+        assert_eq!(scene.answers()[0].1, Ok(1));
+    }
+    assert!(scene.core.upstreams()[0].is_resting);
+}
+
+#[test]
 fn silence_ends_within_the_bound() {
     let mut scene = Scene::new(|_| ());
     scene.submit(&["a.example"]);

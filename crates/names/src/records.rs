@@ -4,6 +4,7 @@ use domain::base::Message;
 use domain::base::iana::{Class, Rcode, Rtype};
 use domain::rdata::Cname;
 
+use crate::wire::MAX_CHAIN;
 use crate::zone_text;
 
 /// A record as text.
@@ -145,9 +146,21 @@ mod tests {
         assert_eq!(lines(&aliases), ["www.example 30 CNAME gone.example."]);
         let round =
             reply(&[("www.example", "a.example"), ("a.example", "www.example")], None, Rcode::NOERROR);
-        let Some(Records::NoData(aliases)) = read_records(&round, Rtype::MX) else { panic!() };
+        let Some(Records::Endless(aliases)) = read_records(&round, Rtype::MX) else { panic!() };
         let expected = ["www.example 30 CNAME a.example.", "a.example 30 CNAME www.example."];
         assert_eq!(lines(&aliases), expected, "a loop has an end, and each alias is told once");
+    }
+
+    #[test]
+    fn more_aliases_than_are_followed_are_a_failure_as_for_addresses() {
+        let chain = |length: usize| {
+            let name = |n| if n == 0 { "www.example".to_owned() } else { format!("a{n}.example") };
+            let names: Vec<String> = (0..=length).map(name).collect();
+            let pairs: Vec<(&str, &str)> = names.windows(2).map(|pair| (&*pair[0], &*pair[1])).collect();
+            read_records(&reply(&pairs, names.last().map(String::as_str), Rcode::NOERROR), Rtype::MX)
+        };
+        assert!(matches!(chain(MAX_CHAIN), Some(Records::Found(_))));
+        assert!(matches!(chain(MAX_CHAIN + 1), Some(Records::Endless(_))));
     }
 
     #[test]

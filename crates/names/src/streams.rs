@@ -316,3 +316,7 @@ impl Stream {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "streams_tests.rs"]
+mod tests;

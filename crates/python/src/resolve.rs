@@ -279,7 +279,10 @@ impl Resolver {
     /// The client, unless it has ended.
     fn client(&self) -> PyResult<Arc<Client>> {
         if std::process::id() != self.process {
-            let why = format!("the resolver was made in process {}, before a fork: make one in each process", self.process);
+            let why = format!(
+                "the resolver was made in process {}, before a fork: make one in each process",
+                self.process
+            );
             return Err(PyValueError::new_err(why));
         }
         lock(&self.client).clone().ok_or_else(|| PyValueError::new_err("the resolver is closed"))

@@ -2,8 +2,8 @@
 
 The new output is written beside the old one and replaces it when it is complete: after a crash the old one is intact,
 and the same command starts over. It has the unchanged rows, then new answers; a name without a new answer at the end
-(Ctrl-C, names that the input does not have any more) keeps its old row. At any time each name has exactly its rows: an
-old output that was not read to its end is never replaced.
+(Ctrl-C, names that the input does not have any more) keeps its old row. At any time each name has exactly its rows:
+an old output that was not read to its end is never replaced.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ class RetryingOutput:
                     del self._failed[answer.name]
 
     def close(self) -> None:
-        """Keep the failures that have no new answer, and replace the old output by the new one if that has all rows."""
+        """Keep the failures that have no new answer, and replace the old output by the new one.
+
+        If the old one was not read to its end, it stays.
+        """
         if not self._is_read:
             self._new.close()
             self._drop()

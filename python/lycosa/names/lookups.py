@@ -56,7 +56,8 @@ class Lookups:
 
         ``search``: domains that are appended to names which do not exist as given, one after the other, at most 32
         (resolv.conf(5)). ``ndots``: names with fewer dots are tried with the domains first, 0 to 15. A name that
-        ends with a dot is only tried as given. Names in these domains are asked for even below ``.local``. ``no_tld_query``: a name without dots is never tried as given.
+        ends with a dot is only tried as given. Names in these domains are asked for even below ``.local``.
+        ``no_tld_query``: a name without dots is never tried as given.
         `system_lookups` takes these from the system.
 
         ``filter_private``: leave out addresses that are not public (loopback, private, link-local etc.), so that
@@ -185,9 +186,10 @@ class Lookups:
         self.close()
 
     def _check_process(self) -> None:
-        """Raise ValueError in a forked process: it has neither the thread nor the client, and the lock may be held."""
+        """Raise ValueError in a forked process: it has neither thread nor client, and the lock may be held."""
         if os.getpid() != self._process:
-            raise ValueError(f"the lookups were made in process {self._process}, before a fork: make some in each process")
+            why = f"the lookups were made in process {self._process}, before a fork: make some in each process"
+            raise ValueError(why)
 
     def _names(self, name: str) -> list[str]:
         """Return the names to try, one after the other."""

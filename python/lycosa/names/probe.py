@@ -34,8 +34,8 @@ def silent(
 ) -> dict[str, str]:
     """Return the servers that do not answer within some seconds, and why, if that is known; any answer counts.
 
-    ``tcp_only``: no server is asked over UDP. Each is ``ADDRESS:PORT``, or ``tls://ADDRESS:PORT`` or ``https://ADDRESS:PORT/PATH`` with or without ``#NAME``, as
-    in `Resolver.resolvers`.
+    Each is ``ADDRESS:PORT``, or ``tls://ADDRESS:PORT`` or ``https://ADDRESS:PORT/PATH`` with or without ``#NAME``, as
+    in `Resolver.resolvers`. ``tcp_only``: those without a prefix are asked over TCP, the others as always.
     """
     encrypted = [resolver for resolver in resolvers if resolver.startswith(ENCRYPTED)]
     with ExitStack() as clients:

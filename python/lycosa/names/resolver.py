@@ -114,8 +114,9 @@ class Resolver(_core.Resolver):
         1 to 20, by default 4. ``rotate``: ask the servers in turn; by default the fastest are asked.
         ``zones``: zones with resolvers of their own, such as ``"corp.example=192.0.2.1,192.0.2.2"``; the longest
         matching zone counts.
-        ``own_domains``: domains of the own network, such as ``corp.local``, whose names are asked for even if they are
-        special-use names (RFC 6761); the search domains of ``/etc/resolv.conf`` are, where its servers are asked.
+        ``own_domains``: domains of the own network, such as ``corp.local``, whose names are asked for even if they
+        are special-use names (RFC 6761). Where the servers of ``/etc/resolv.conf`` are asked, its search domains are
+        such domains, too.
         ``hosts_file``: a hosts file, such as ``/etc/hosts``, that takes precedence over cache and resolvers; it is
         read again when it changes. ``local_data``: records as lines of a zone file, such as ``"printer.lan A
         192.0.2.7"``, of the types A, AAAA, CNAME, PTR, TXT, MX and SRV; they take precedence over the hosts file.

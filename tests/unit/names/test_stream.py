@@ -164,6 +164,21 @@ def test_what_names_raise_comes_after_the_answers_before_it(dns: DnsServer) -> N
     assert asyncio.run(story(failing_later())) == 3
 
 
+def test_names_that_are_cancelled_by_others_end_the_stream(dns: DnsServer) -> None:
+    async def cancelled() -> AsyncIterator[str]:
+        yield "a.example"
+        raise asyncio.CancelledError("by the source of the names")
+
+    async def story() -> int:
+        stream = lycosa.resolve_stream(cancelled(), resolvers=[dns.address])
+        count = len(await anext(stream))
+        with pytest.raises(asyncio.CancelledError, match="by the source"):
+            await anext(stream)
+        return count
+
+    assert asyncio.run(asyncio.wait_for(story(), 10)) == 1
+
+
 def test_bad_input_is_told(dns: DnsServer) -> None:
     with pytest.raises(SettingError, match="rate"):
         asyncio.run(places(lycosa.resolve_stream(NAMES, rate=0)))

@@ -42,8 +42,7 @@ impl Core {
         if top.eq_ignore_ascii_case(b"localhost") {
             return Some(Failure::new(FailureKind::NameNoData, "localhost has only addresses (RFC 6761)"));
         }
-        let is_special =
-            self.settings.special_use && is_special_use(top) && !self.is_known_here(&key.text());
+        let is_special = self.settings.special_use && is_special_use(top) && !self.is_known_here(&key.text());
         is_special
             .then(|| Failure::new(FailureKind::NameNotFound, "no such name: it is not in the DNS (RFC 6761)"))
     }

@@ -31,10 +31,10 @@ impl Core {
             self.heard = now;
         }
         let is_useful = match reply {
-            Some(Reply::Failed(_)) => false,
-            // Without EDNS there is nothing left to be misunderstood.
-            Some(Reply::Misunderstood(_)) => attempt.profile != QueryProfile::Plain,
-            _ => true,
+            Some(Reply::Failed(_)) => Some(false),
+            // The query is repeated without EDNS. Without it there is nothing left to be misunderstood.
+            Some(Reply::Misunderstood(_)) => (attempt.profile == QueryProfile::Plain).then_some(false),
+            _ => Some(true),
         };
         let answered = |group: &mut Upstreams, place| {
             group.answered(place, sent.at, now, is_useful, sent.is_overdue);

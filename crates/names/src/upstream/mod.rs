@@ -217,8 +217,16 @@ impl Upstreams {
         self.change(place, |server| server.sent(now));
     }
 
-    /// Records a reply: `useful` unless it is an error; `late` if its deadline had passed.
-    pub(crate) fn answered(&mut self, place: Place, sent: Micros, now: Micros, useful: bool, late: bool) {
+    /// Records a reply: `useful` unless it is an error; `None` if the query is repeated in another form; `late` if
+    /// its deadline had passed.
+    pub(crate) fn answered(
+        &mut self,
+        place: Place,
+        sent: Micros,
+        now: Micros,
+        useful: Option<bool>,
+        late: bool,
+    ) {
         self.change(place, |server| server.answered(sent, now, useful, late));
     }
 
@@ -255,7 +263,8 @@ impl Upstreams {
     /// The number of servers that must return an error for a question before it fails: all that are reachable.
     /// One that rests since it is silent would only delay the error.
     pub(crate) fn reached(&self, now: Micros) -> usize {
-        let is_reached = |server: &Server| !server.is_gone(now) && !(server.is_resting() && server.is_silent());
+        let is_reached =
+            |server: &Server| !(server.is_gone(now) || server.is_resting() && server.is_silent());
         self.servers.iter().filter(|(_, server)| is_reached(server)).count().max(1)
     }
 
@@ -330,7 +339,7 @@ mod tests {
     /// Sends a query that the server answers after `takes`.
     fn ask(upstreams: &mut Upstreams, place: Place, at: Micros, takes: Micros) {
         upstreams.sent(place, at);
-        upstreams.answered(place, at, at + takes, true, false);
+        upstreams.answered(place, at, at + takes, Some(true), false);
     }
 
     /// Sends three queries in a row that the server does not answer.
@@ -477,12 +486,12 @@ mod tests {
         for _ in 0..10 {
             assert_eq!(upstreams.choose(None, 0), Some(0));
             upstreams.sent(0, 0);
-            upstreams.answered(0, 0, MS, false, false);
+            upstreams.answered(0, 0, MS, Some(false), false);
         }
         assert_eq!(upstreams.choose(None, MS), Some(1));
         assert_eq!(upstreams.choose(None, MS + SECOND), Some(0));
         upstreams.sent(0, MS + SECOND);
-        upstreams.answered(0, MS + SECOND, 2 * SECOND, false, false);
+        upstreams.answered(0, MS + SECOND, 2 * SECOND, Some(false), false);
         assert_eq!(upstreams.choose(None, 2 * SECOND), Some(1));
     }
 

@@ -228,21 +228,26 @@ impl Server {
         }
     }
 
-    /// Records a reply: `useful` unless it is an error; `late` if its deadline had passed.
-    pub(super) fn answered(&mut self, sent: Micros, now: Micros, useful: bool, late: bool) {
+    /// Records a reply: `useful` unless it is an error; `None` if the query is repeated in another form; `late` if
+    /// its deadline had passed.
+    pub(super) fn answered(&mut self, sent: Micros, now: Micros, useful: Option<bool>, late: bool) {
         self.answers += 1;
         self.round_trips.add(now.saturating_sub(sent));
         self.measure(now.saturating_sub(sent) as f64);
         self.silences = 0;
         (self.trouble, self.gone) = (None, None);
-        self.failures = if useful { 0 } else { self.failures + 1 };
+        match useful {
+            Some(true) => self.failures = 0,
+            Some(false) => self.failures += 1,
+            None => (),
+        }
         if !late {
             self.grow();
             self.count(sent, now, false);
             self.release();
         }
         self.probing = false;
-        if useful {
+        if useful == Some(true) {
             self.rests = 0;
         } else if self.failures >= self.limits.failures {
             self.rest_from(now);

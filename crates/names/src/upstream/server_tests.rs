@@ -11,7 +11,7 @@ const LIMITS: Limits =
 /// Sends a query that is answered after `takes`.
 fn ask(server: &mut Server, at: Micros, takes: Micros) {
     server.sent(at);
-    server.answered(at, at + takes, true, false);
+    server.answered(at, at + takes, Some(true), false);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn silence_doubles_the_timeout_and_a_late_answer_ends_the_doubling() {
     server.sent(0);
     server.lost(0, LIMITS.floor, true);
     assert_eq!(server.timeout(), 2 * LIMITS.floor);
-    server.answered(0, 600 * MS, true, true);
+    server.answered(0, 600 * MS, Some(true), true);
     assert!(server.timeout() < 2 * LIMITS.floor);
     assert_eq!((server.in_flight, server.answers, server.timeouts), (0, 2, 1));
 }
@@ -61,7 +61,7 @@ fn the_window_grows_only_while_it_limits() {
         server.sent(0);
     }
     for _ in 0..64 {
-        server.answered(0, 1, true, false);
+        server.answered(0, 1, Some(true), false);
         server.sent(1);
     }
     assert_eq!(server.window(), 192);
@@ -74,7 +74,7 @@ fn losses_of_one_round_halve_the_window_once() {
         while server.has_room(0) {
             server.sent(0);
         }
-        (0..server.in_flight).for_each(|_| server.answered(0, 1, true, false));
+        (0..server.in_flight).for_each(|_| server.answered(0, 1, Some(true), false));
     }
     assert_eq!(server.window(), LIMITS.window);
     while server.has_room(10) {
@@ -89,7 +89,11 @@ fn a_few_dead_names_do_not_narrow_the_window() {
     let mut server = Server::new(LIMITS, Pace::default());
     for at in 0..10_000 {
         server.sent(at);
-        if at % 20 == 0 { server.lost(at, at + 1, true) } else { server.answered(at, at + 1, true, false) }
+        if at % 20 == 0 {
+            server.lost(at, at + 1, true)
+        } else {
+            server.answered(at, at + 1, Some(true), false)
+        }
     }
     assert_eq!(server.window(), 128);
 }
@@ -103,7 +107,7 @@ fn names_that_are_silent_again_and_again_do_not_narrow_the_window() {
         match at % 15 {
             0 => server.lost(at, at + 1, true),
             1..=3 => server.lost(at, at + 1, false),
-            _ => server.answered(at, at + 1, true, false),
+            _ => server.answered(at, at + 1, Some(true), false),
         }
     }
     assert_eq!((server.window(), server.in_flight), (128, 0));
@@ -180,7 +184,7 @@ proptest! {
                     2 | 3 => {
                         let Some(sent) = flying.pop_front() else { break };
                         let is_loss = event == 3;
-                        if is_loss { server.lost(sent, now, true) } else { server.answered(sent, now, true, false) }
+                        if is_loss { server.lost(sent, now, true) } else { server.answered(sent, now, Some(true), false) }
                         model.end(sent, now, flying.len() as u32, is_loss);
                     }
                     _ => break,

@@ -19,8 +19,8 @@ from lycosa.names.lookups import Lookups
 async def loop_getaddrinfo_by(lookups: Lookups) -> AsyncIterator[None]:
     """Replace ``getaddrinfo`` of the running loop while the block runs; waits may be cancelled.
 
-    ``create_connection`` and ``create_datagram_endpoint`` are replaced, too, so that ``filter_private`` also applies to
-    addresses; not the ``sock_…`` methods, whose callers have the address.
+    ``create_connection`` and ``create_datagram_endpoint`` are replaced, too, so that ``filter_private`` also applies
+    to addresses; not the ``sock_…`` methods, whose callers have the address.
     """
     loop = asyncio.get_running_loop()
     system, connect, open_endpoint = loop.getaddrinfo, loop.create_connection, loop.create_datagram_endpoint

@@ -109,7 +109,7 @@ class TrioSockets(trio.abc.SocketFactory):
                 self._check(arguments[-1][0])  # the address is last, with and without flags
             return await sendto(*arguments)
 
-        made.sendto = send_if_permitted  # type: ignore[method-assign,assignment]
+        made.sendto = send_if_permitted  # type: ignore[method-assign]
         made.connect = connect_if_permitted  # type: ignore[method-assign]
         return made
 
