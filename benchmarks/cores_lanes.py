@@ -91,10 +91,16 @@ def main(lanes: int, pages: int, size: int) -> None:
     made = bodies(max(pages // HOSTS, 1), size)
     assemble.PatientLog = ObservedLog  # type: ignore[attr-defined]  # measured where all lanes meet
 
+    def answer(url: str) -> tuple[int, list[tuple[str, str]], bytes]:
+        where, _, path = url.removeprefix("http://").partition("/")
+        if path == "robots.txt":
+            return 404, HEADERS, b""
+        # By a checksum: the same page has the same links in each process. With its host at the end: hosts that all send
+        # the same pages are taken for a captive portal.
+        return 200, HEADERS, made[zlib.crc32(url.encode()) % BODIES] + where.encode()
+
     def changed(stages: Stages) -> Stages:
-        # By a checksum: the same page has the same links in each process.
-        fetch = ScriptedFetch(lambda url: (200, HEADERS, made[zlib.crc32(url.encode()) % BODIES]), SLOTS // lanes)
-        return replace(stages, fetch=fetch)
+        return replace(stages, fetch=ScriptedFetch(answer, SLOTS // lanes))
 
     with tempfile.TemporaryDirectory(prefix="lycosa-bench-") as folder:
         crawl = lycosa.crawl(
@@ -105,7 +111,7 @@ def main(lanes: int, pages: int, size: int) -> None:
             memory=2 << 30,
             politeness=politeness,  # type: ignore[arg-type]  # a plain dict
             frontier={"shards": lanes},
-            parse={"threads": 1},
+            parse={"threads": lanes},
             stages=changed,
         )
         count, began, cpu, looked = 0, time.monotonic(), time.process_time(), 0.0

@@ -158,7 +158,7 @@ def lane_job(job: Job, of: Shares) -> Job:
         if limit < lanes * (least := LIMITS[section, name]):
             most = max(1, int(limit // least))
             each = f"each needs {least:,} of {section}.{name}, which is {limit:,}"
-            allowed = f"at most {most}: {each}; or a larger {name}"
+            allowed = f"at most {most}: {each}; or raise {section}.{name}"
             raise SettingError("frontier.shards", lanes, allowed)
         parts.setdefault(section, {})[name] = limit // lanes if isinstance(limit, int) else limit / lanes
     return _changed(divided(job, of), parts)

@@ -112,7 +112,7 @@ def test_the_limits_of_all_lanes_add_up_to_those_of_the_crawl_or_less() -> None:
 @pytest.mark.parametrize(
     ("section", "name", "value", "most"),
     [
-        ("fetch", "slots", 3, "at most 3: each needs 1 of fetch.slots, which is 3; or a larger slots"),
+        ("fetch", "slots", 3, "at most 3: each needs 1 of fetch.slots, which is 3; or raise fetch.slots"),
         ("parse", "threads", 1, "at most 1: each needs 1 of parse.threads, which is 1"),
         ("names", "in_flight", 2, "at most 2: each needs 1 of names.in_flight"),
         ("names", "ahead_names", 2, "at most 2: each needs 1 of names.ahead_names"),

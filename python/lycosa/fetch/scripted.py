@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from lycosa.records import Request, Requests, Response, Responses
 
 #: Status, headers and body; or the stable name of a failure.
 Answer = tuple[int, list[tuple[str, str]], bytes] | str
+
+#: Maximum wait without requests, in seconds: short, since nothing wakes it when the next one is due.
+PAUSE = 0.001
 
 
 class ScriptedFetch:
@@ -33,7 +37,12 @@ class ScriptedFetch:
             self._waiting.append(requests)
 
     def completed(self, max: int, within: float) -> Responses:
-        """Answer the oldest batch; ``max`` is not needed, since batches are never larger than ``slots``."""
+        """Answer the oldest batch; ``max`` is not needed, since batches are never larger than ``slots``.
+
+        Without one, wait a little, so that a crawl that waits does not use a whole core.
+        """
+        if not self._waiting:
+            time.sleep(min(within, PAUSE))
         requests = self._waiting.pop(0) if self._waiting else Requests()
         return Responses(self._respond(request) for request in requests)
 
