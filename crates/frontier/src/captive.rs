@@ -14,20 +14,17 @@
 //! 4. The same response again after a portal has ended is the site's own: no URL is requested endlessly.
 //! 5. The response of a host to a robots.txt that it does not have is its own for pages, too.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use lycosa_records::{Outcome, Purpose};
-use lycosa_url::{Digest, Micros, registered_domain};
+use lycosa_url::{Micros, registered_domain};
 
 use crate::alike::Alike;
 use crate::mark::is_other_rules;
 use crate::politeness::domains::DomainId;
-use crate::recent::{Recent, unconfirmed};
+use crate::recent::{Recent, RecentResponses};
 use crate::same::{Confirmed, Giver, Portal, SAME, Same};
-
-/// Responses that are remembered.
-pub(crate) const RECENT: usize = 512;
 
 /// Windows for which responses are held if a host sent another one before, and for which recorded ones may be taken back: outputs
 /// stay that far behind the log.
@@ -56,8 +53,7 @@ pub(crate) enum Look {
 /// Recent responses, those that are the same, and the portal.
 #[derive(Debug, Default)]
 pub(crate) struct Captive {
-    recent: VecDeque<Recent>,
-    marks: VecDeque<u64>,
+    pub(crate) recent: RecentResponses,
     alike: Alike,
     same: Option<Same>,
     portal: Option<Portal>,
@@ -114,7 +110,7 @@ impl Captive {
                 let is_late = at.saturating_sub(same.since) > window * CHANGED_WINDOWS;
                 let is_full = same.is_full();
                 same.lied |= at_lie;
-                same.everything |= changed && gives_for_robots(&self.recent, page, mark);
+                same.everything |= changed && self.recent.has_for_robots(page, mark);
                 same.add(page, giver, changed);
                 if (is_late || is_full) && !same.is_portal(lie) {
                     self.release();
@@ -135,7 +131,7 @@ impl Captive {
             && !is_own
             && let Some(mut same) = self.begin(page, mark, giver, (at_lie, is_troubled))
         {
-            same.clear_at = self.other_before(mark);
+            same.clear_at = self.recent.last_other(mark);
             same.add(page, giver, changed);
             same.hold(page);
             self.same = Some(same);
@@ -187,8 +183,7 @@ impl Captive {
         (at_lie, is_troubled): (bool, bool),
     ) -> Option<Same> {
         let mut same = Same::new(page, mark, Self::target(page, mark), at_lie);
-        let first =
-            self.marks.iter().position(|known| *known == mark).and_then(|index| self.recent.get(index));
+        let first = self.recent.first(mark);
         if first.is_some() && self.is_for_everything(page, mark, giver) {
             (same.everything, same.robots) = (true, 1);
             return Some(same);
@@ -206,7 +201,7 @@ impl Captive {
         }
         // A redirect to another domain is held until another host responds: its target would belong to the crawl.
         // In a crawl of one domain only the first: no other host will respond.
-        let is_alone = || self.recent.iter().all(|recent| recent.domain == giver.domain);
+        let is_alone = || !self.recent.has_others(giver.domain);
         let is_new = || is_elsewhere(page) && !self.alike.leads(giver.domain, same.target);
         let waits = (is_troubled || is_new()) && (self.recent.is_empty() || !is_alone());
         (waits || at_lie).then_some(same)
@@ -216,8 +211,8 @@ impl Captive {
     fn is_for_everything(&self, page: &Outcome, mark: u64, giver: Giver) -> bool {
         giver.has_changed(mark)
             && !self.alike.is_uniform(giver.domain)
-            && gives_for_robots(&self.recent, page, mark)
-            && self.has_others(giver)
+            && self.recent.has_for_robots(page, mark)
+            && self.recent.has_others(giver.domain)
     }
 
     /// Whether the last responses were all the same, to different paths, from hosts that sent others before.
@@ -230,17 +225,7 @@ impl Captive {
             && last().any(|recent| recent.changed)
             && last().any(|recent| recent.url.path_and_query() != path)
             && !(is_alone && self.alike.is_uniform(giver.domain))
-            && self.has_others(giver)
-    }
-
-    /// Whether other domains respond in this crawl.
-    fn has_others(&self, giver: Giver) -> bool {
-        self.recent.iter().any(|recent| recent.domain != giver.domain)
-    }
-
-    /// When the last different response was requested.
-    fn other_before(&self, mark: u64) -> Micros {
-        self.recent.iter().filter(|recent| recent.mark != mark).map(|recent| recent.at).max().unwrap_or(0)
+            && self.recent.has_others(giver.domain)
     }
 
     /// Judges a response for a robots.txt while responses are held: one that no portal sends proves that there is none; one of their
@@ -327,12 +312,8 @@ impl Captive {
 
     /// Remembers a response that is being recorded; `position`: where its record ends, if an earlier process recorded it.
     pub(crate) fn remember(&mut self, page: &Outcome, mark: u64, giver: Giver, position: u64) {
-        if self.recent.len() >= RECENT {
-            self.recent.pop_front();
-            self.marks.pop_front();
-        }
         let request = &page.response.request;
-        self.recent.push_back(Recent {
+        self.recent.add(Recent {
             mark,
             domain: giver.domain,
             network: giver.network,
@@ -347,67 +328,21 @@ impl Captive {
             status: page.response.result.as_ref().map_or(0, |received| received.status),
             redirect: page.redirect.clone(),
         });
-        self.marks.push_back(mark);
-    }
-
-    /// Forgets the response to a request that an earlier process opened again. Those that it did not doubt then are confirmed; it may
-    /// have died before it recorded the others.
-    pub(crate) fn forget_reopened(&mut self, key: &Digest) {
-        // Most are opened again for another reason, such as `--retry-failed`.
-        if !self.recent.iter().any(|recent| recent.key() == *key) {
-            return;
-        }
-        let doubted: HashSet<Digest> = unconfirmed(&self.recent).map(Recent::key).collect();
-        self.recent
-            .iter_mut()
-            .filter(|recent| !doubted.contains(&recent.key()))
-            .for_each(|recent| recent.finished = 0);
-        self.forget(key);
-    }
-
-    /// Forgets all recorded responses.
-    pub(crate) fn forget_all(&mut self) {
-        self.recent.clear();
-        self.marks.clear();
-    }
-
-    /// Loads the responses of a snapshot.
-    pub(crate) fn load(&mut self, recent: VecDeque<Recent>) {
-        self.marks = recent.iter().map(|recent| recent.mark).collect();
-        self.recent = recent;
-    }
-
-    /// Forgets the response to a request: it was opened again.
-    pub(crate) fn forget(&mut self, key: &Digest) {
-        if let Some(index) = self.recent.iter().rposition(|recent| recent.key() == *key) {
-            self.recent.remove(index);
-            self.marks.remove(index);
-        }
     }
 
     /// Recorded pages that may be a portal's.
     pub(crate) fn doubted(&self) -> impl Iterator<Item = &Recent> {
-        unconfirmed(&self.recent)
-            .filter(|recent| recent.is_page && !self.alike.is_honest(recent.mark, recent.changed))
+        let is_honest = |recent: &&Recent| self.alike.is_honest(recent.mark, recent.changed);
+        self.recent.unconfirmed().filter(move |recent| recent.is_page && !is_honest(recent))
     }
 
     /// Takes the recorded pages that may be a portal's, if they were requested since then and recorded after a position of the log.
     pub(crate) fn take_unconfirmed(&mut self, since: Micros, written: u64) -> Vec<Recent> {
         let is_wanted = |recent: &&Recent| recent.at >= since && recent.position > written;
         let unconfirmed: Vec<Recent> = self.doubted().filter(is_wanted).cloned().collect();
-        unconfirmed.iter().for_each(|recent| self.forget(&recent.key()));
-        self.confirm_all();
+        unconfirmed.iter().for_each(|recent| self.recent.forget(&recent.key()));
+        self.recent.confirm_all();
         unconfirmed
-    }
-
-    /// Confirms all recorded responses.
-    pub(crate) fn confirm_all(&mut self) {
-        self.recent.iter_mut().for_each(|recent| recent.finished = 0);
-    }
-
-    /// The responses of a snapshot were recorded before that position.
-    pub(crate) fn is_before(&mut self, position: u64) {
-        self.recent.iter_mut().for_each(|recent| recent.position = position);
     }
 
     /// Whether a response is held.
@@ -465,25 +400,7 @@ impl Captive {
     fn collect(&mut self, same: Same, window: Micros, now: Micros) -> Confirmed {
         let network = self.lie().filter(|_| same.lied);
         let oldest = now.saturating_sub(window * TAKEN_BACK_WINDOWS);
-        let (mut recorded, mut kept) = (Vec::new(), VecDeque::new());
-        let mut is_tail = true;
-        // From the last one on: responses from the address of the lie, up to the last other one.
-        for recent in std::mem::take(&mut self.recent).into_iter().rev() {
-            is_tail &= Some(recent.network) == network;
-            // Outputs have what is older.
-            let may_go = recent.finished.max(recent.at) >= oldest;
-            let is_same = recent.mark == same.mark && recent.at.max(recent.finished) >= same.clear_at;
-            match may_go && (is_tail || is_same) {
-                true => recorded.push(recent),
-                false if recent.mark != same.mark => kept.push_front(recent),
-                false => {}
-            }
-        }
-        recorded.reverse();
-        // The others came before, and are confirmed.
-        kept.iter_mut().for_each(|recent| recent.finished = 0);
-        self.marks = kept.iter().map(|recent| recent.mark).collect();
-        self.recent = kept;
+        let recorded = self.recent.take_same((same.mark, network), same.clear_at, oldest);
         let since = recorded.iter().map(|recent| recent.at).min().unwrap_or(same.since);
         let before = self.recent.iter().map(|recent| recent.at).filter(|at| *at < since);
         let (clear_at, domains) = (before.max().unwrap_or(0), same.hosts.len());
@@ -568,15 +485,6 @@ impl Captive {
             self.held.retain(|_, held| *held != round);
         }
     }
-}
-
-/// Whether a host sent the same response for its robots.txt and for a page.
-fn gives_for_robots(recent: &VecDeque<Recent>, page: &Outcome, mark: u64) -> bool {
-    let request = &page.response.request;
-    let is_page = request.purpose == Purpose::Page;
-    let is_same =
-        |one: &Recent| one.mark == mark && one.is_page != is_page && one.url.host() == request.url.host();
-    recent.iter().any(is_same)
 }
 
 /// When no earlier connection or name leads to a portal any more.

@@ -174,7 +174,7 @@ impl<R: Resolve> Frontier<R> {
     /// Confirms what earlier processes recorded: the last one ended regularly. It is not requested again when a later
     /// process dies.
     pub fn confirm_last(&mut self) {
-        self.trouble.captive.confirm_all();
+        self.trouble.captive.recent.confirm_all();
     }
 
     /// Forgets the rules that an earlier process learnt last: rules are not compared between hosts.

@@ -65,7 +65,7 @@ impl<R: Resolve> Restore<'_, R> {
     /// The position in the log of the next record's end. First that of the snapshot, if there was one.
     pub fn at(&mut self, position: u64) {
         if std::mem::replace(&mut self.frontier.replay().position, position) == 0 {
-            self.frontier.trouble.captive.is_before(position);
+            self.frontier.trouble.captive.recent.set_position(position);
         }
     }
 
@@ -130,7 +130,7 @@ impl<R: Resolve> Restore<'_, R> {
         if std::mem::replace(&mut replay.process, process) != process && process > replay.last {
             self.was_down(process);
             // It has opened again what the process before it left in doubt.
-            self.frontier.trouble.captive.forget_all();
+            self.frontier.trouble.captive.recent.clear();
         }
         self.last(process);
     }
@@ -154,7 +154,7 @@ impl<R: Resolve> Restore<'_, R> {
         let request = &page.response.request;
         self.last(page.response.finished);
         if page.is_reopened() {
-            self.frontier.trouble.captive.forget_reopened(&request.key());
+            self.frontier.trouble.captive.recent.forget_reopened(&request.key());
             return match request.purpose {
                 Purpose::Robots => {
                     self.forget_robots(&request.url);

@@ -16,14 +16,13 @@ use std::path::PathBuf;
 use hashbrown::{HashMap, HashSet};
 use lycosa_url::CrawlUrl;
 
-use crate::captive::RECENT;
 use crate::codec::{self, damaged, put_bytes, put_number, read_record, write_record};
 use crate::cold::Event;
 use crate::dedup::Tombstones;
 use crate::politeness::domains::DomainId;
 use crate::politeness::pace::Pace;
 use crate::queue::Queue;
-use crate::recent::{Recent, pack_options, unpack_options};
+use crate::recent::{RECENT, Recent, pack_options, unpack_options};
 use crate::restore::Replay;
 use crate::robots::RobotsCache;
 use crate::schedule::QueueId;
@@ -240,7 +239,7 @@ impl<R: Resolve> Frontier<R> {
             self.outbox.unpack(from)?;
             unpack_options(&mut unconfirmed, from)?;
         }
-        self.trouble.captive.load(unconfirmed);
+        self.trouble.captive.recent.load(unconfirmed);
         Some(())
     }
 
