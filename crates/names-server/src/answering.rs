@@ -15,11 +15,11 @@ use crate::answered::Source;
 use crate::figures::{Count, Figures};
 use crate::judging::Verdict;
 use crate::listen::LOOK;
-use crate::pending::{Waiter, Wanted, Way};
+use crate::pending::{Waiter, Way};
 use crate::question::{Code, Question};
 use crate::reply::Asked;
 use crate::reply_batch::ReplyBatch;
-use crate::state::{Moment, ServerState};
+use crate::state::ServerState;
 use crate::stream::{Connection, Connections};
 
 /// Interval at which stale answers that are due are served.
@@ -107,7 +107,7 @@ impl Answering {
             std::thread::sleep(TICK);
             let moment = self.state.moment(figures);
             for (wanted, waiters) in self.state.pending.take_impatient(moment.now) {
-                self.tell_stale(&wanted, &waiters, &mut batch, &moment);
+                self.state.tell_stale_to(&wanted, &waiters, Source::Upstream, &mut batch, &moment);
             }
             batch.flush(&self.state, figures);
             if moment.now >= next_look {
@@ -118,30 +118,6 @@ impl Answering {
                     next_probe = moment.now + PROBE;
                 }
             }
-        }
-    }
-
-    /// Delivers the stale answer, or SERVFAIL if it was evicted meanwhile.
-    fn tell_stale(&self, wanted: &Wanted, waiters: &[Waiter], batch: &mut ReplyBatch, moment: &Moment<'_>) {
-        let (name, families) = match wanted {
-            Wanted::V4(name) => (name, Families::V4),
-            Wanted::V6(name) => (name, Families::V6),
-            Wanted::Packet(key) => {
-                if !self.state.tell_stale_packet(key, waiters, batch, moment) {
-                    let code = |waiter| batch.code(waiter, Code::ServFail, Source::Upstream, moment.figures);
-                    waiters.iter().for_each(code);
-                }
-                return;
-            }
-        };
-        for waiter in waiters {
-            batch.deliver(waiter, |to, out| {
-                if self.state.tell_stale(name, families, to, moment, out) {
-                    return Source::Stale;
-                }
-                to.code(Code::ServFail, out);
-                Source::Upstream
-            });
         }
     }
 
@@ -194,11 +170,13 @@ fn wait_after(error: &io::Error, figures: &Figures) {
 fn serve(state: &ServerState, connection: &Arc<Connection>, figures: &Figures) {
     let (mut buffer, mut texts, mut out, mut batch) =
         (Vec::new(), String::new(), Vec::new(), ReplyBatch::of(state));
+    let mut idle = state.held.policy().tcp_idle;
     while !state.is_draining.load(Relaxed)
-        && let Some(message) = connection.read(&mut buffer)
+        && let Some(message) = connection.read(&mut buffer, idle)
     {
         figures.add(Count::QuestionsTcp);
         let moment = state.moment(figures);
+        idle = moment.policy.tcp_idle;
         if !state.admits(connection.client, &moment) {
             return;
         }
@@ -232,9 +210,7 @@ fn serve(state: &ServerState, connection: &Arc<Connection>, figures: &Figures) {
                 } else if question.wants_recursion() {
                     figures.add(Count::Misses);
                     let miss = state.miss(&question, &texts, families, way(), connection.client, &moment);
-                    for waiter in state.pending.add([miss].into_iter(), moment.now) {
-                        batch.turn_away(&waiter, figures);
-                    }
+                    state.ask([miss].into_iter(), &mut batch, &moment);
                 } else {
                     batch.code(&waiter(&question), Code::Refused, Source::Refused, figures);
                 }

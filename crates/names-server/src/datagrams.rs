@@ -12,6 +12,9 @@ use std::ops::Range;
 /// Maximum number of datagrams per call.
 pub(crate) const BATCH: usize = 64;
 
+/// Maximum number of bytes that the kernel takes as one piece: the payload of the largest IPv4 datagram.
+const PIECE: usize = 65_507;
+
 /// Size of the receive buffer per datagram: more than any valid question needs.
 const ROOM: usize = 1_280;
 
@@ -89,8 +92,8 @@ impl Answers {
     /// asks again.
     ///
     /// Several answers to one client, such as a server of another tier, are passed to the kernel as one
-    /// (UDP_SEGMENT) if all but the last have the same length and the last is not longer: the path through
-    /// the kernel is most of an answer's cost.
+    /// (UDP_SEGMENT) if all but the last have the same length and the last is not longer, up to [`PIECE`]: the
+    /// path through the kernel is most of an answer's cost.
     pub(crate) fn send(&mut self, socket: &UdpSocket) {
         let mut start = 0;
         self.order.clear();
@@ -103,9 +106,10 @@ impl Answers {
         self.single.clear();
         let mut left = &self.order[..];
         while let Some(first) = left.first() {
-            let same = left.iter().take_while(|answer| answer.key() == first.key()).count();
+            let most = (PIECE / first.bytes.len().max(1)).max(1);
+            let same = left.iter().take(most).take_while(|answer| answer.key() == first.key()).count();
             // The last answer of a piece may be shorter.
-            let has_shorter = left.get(same).is_some_and(|answer| answer.to == first.to);
+            let has_shorter = same < most && left.get(same).is_some_and(|answer| answer.to == first.to);
             let (piece, rest) = left.split_at(same + usize::from(has_shorter));
             if piece.len() == 1 || !self.system.send_piece(socket, &self.bytes, piece) {
                 self.single.extend_from_slice(piece);
@@ -158,6 +162,30 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_large_answers_to_one_client_arrive() {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+        let mut answers = Answers::default();
+        // Together they are longer than one datagram may be; the last one is shorter.
+        for n in 0..BATCH {
+            answers.bytes.extend(std::iter::repeat_n(n as u8, if n + 1 < BATCH { 1_200 } else { 1_000 }));
+            answers.push(Peer { local: None, address: client.local_addr().unwrap() });
+        }
+        answers.send(&server);
+        let mut got: Vec<(u8, usize)> = (0..BATCH)
+            .map(|_| {
+                let mut buffer = [0; 2_000];
+                let length = client.recv(&mut buffer).unwrap();
+                (buffer[0], length)
+            })
+            .collect();
+        got.sort_unstable();
+        let sent = (0..BATCH).map(|n| (n as u8, if n + 1 < BATCH { 1_200 } else { 1_000 }));
+        assert!(got.into_iter().eq(sent));
+    }
 
     #[test]
     fn each_client_gets_its_answers_whole() {

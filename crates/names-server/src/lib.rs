@@ -32,6 +32,7 @@ mod recent;
 mod reply;
 mod reply_batch;
 mod secrets;
+mod stale;
 mod state;
 mod stream;
 mod times;
@@ -47,7 +48,9 @@ use std::time::{Duration, Instant};
 
 use lycosa_names::cache::compact::CompactCache;
 use lycosa_names::cache::{PacketCache, PacketLimits};
-use lycosa_names::{Client, Families, Pace, ScaledTime, Settings, Times, UpstreamFigures};
+use lycosa_names::{
+    Client, Families, Nameserver, Pace, ScaledTime, Settings, Times, UpstreamFigures, ZoneTable,
+};
 
 pub use policy::{Policy, Zones};
 pub use query_log::ClientBits;
@@ -88,8 +91,6 @@ pub struct ServerSettings {
     pub cookies: bool,
     /// Maximum number of TCP connections.
     pub tcp_connections: usize,
-    /// Idle time-out of a connection.
-    pub tcp_idle: Duration,
     /// File of the query log, as JSON lines; `-`: standard output.
     pub query_log: Option<PathBuf>,
 }
@@ -104,7 +105,6 @@ impl Default for ServerSettings {
             packet_memory: 64 << 20,
             cookies: true,
             tcp_connections: 150,
-            tcp_idle: Duration::from_secs(10), // RFC 7766 section 6.2.3: "a few seconds"
             query_log: None,
         }
     }
@@ -122,13 +122,15 @@ pub struct Server {
     figures: Vec<Arc<Figures>>,
     /// Set to end all threads.
     is_closed: Arc<AtomicBool>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Vec<JoinHandle<()>>,
+    /// Those that receive questions and connections; they end when the server drains.
+    receivers: Vec<JoinHandle<()>>,
     settings: Mutex<ServerSettings>,
 }
 
 impl Server {
-    /// Starts to listen and to answer. The cache must have no filter for names that do not resolve; otherwise
-    /// answers cannot distinguish NODATA from NXDOMAIN.
+    /// Starts to listen and to answer. The settings of the cache must ask for no filter for names that do not
+    /// resolve, which knows neither TTLs nor NODATA.
     ///
     /// # Errors
     ///
@@ -155,7 +157,7 @@ impl Server {
         let mut random = [0; 16];
         getrandom::fill(&mut random)?;
         let state = Arc::new(ServerState {
-            pending: PendingLookups::new(settings.upstream.in_flight.max(1), upstream),
+            pending: PendingLookups::new(upstream),
             packets,
             cookies: settings.cookies.then(Cookies::new).transpose()?,
             held,
@@ -170,7 +172,7 @@ impl Server {
             is_draining: AtomicBool::new(false),
         });
         teller.begin(&state);
-        let connections = Arc::new(Connections::new(settings.tcp_connections, settings.tcp_idle));
+        let connections = Arc::new(Connections::new(settings.tcp_connections));
         let mut server = Server {
             state,
             cache,
@@ -179,11 +181,12 @@ impl Server {
             figures,
             teller,
             is_closed: Arc::default(),
-            threads: Mutex::default(),
+            threads: Vec::new(),
+            receivers: Vec::new(),
             settings: Mutex::new(settings),
         };
         let (figures, keeper) = (server.count(), server.answering());
-        server.spawn("lycosa-dns-keep", move || keeper.keep(&figures))?;
+        server.threads.push(spawn("lycosa-dns-keep", move || keeper.keep(&figures))?);
         for (_, sockets) in sockets {
             server.serve(sockets)?;
         }
@@ -195,8 +198,8 @@ impl Server {
         &self.listening
     }
 
-    /// Replaces the policy and the upstreams, and reopens the query log; other settings stay the same. On an
-    /// error nothing changes.
+    /// Replaces the policy and the upstreams, and reopens the query log; other settings stay the same. Where the
+    /// servers of a zone change, what is known of its names is forgotten. On an error nothing changes.
     ///
     /// # Errors
     ///
@@ -209,6 +212,7 @@ impl Server {
             self.state.pending.replace(Arc::new(new));
             self.state.probed.store(0, Relaxed);
             self.state.probe(self.state.clock.now());
+            self.forget_zones(&settings.upstream.zones, &upstream.zones);
             settings.upstream = upstream;
         }
         if let Some(log) = &self.state.log {
@@ -219,6 +223,16 @@ impl Server {
         *self.state.held.policy.write().unwrap_or_else(PoisonError::into_inner) = shared;
         settings.policy = policy;
         Ok(())
+    }
+
+    /// Forgets what other servers said about the names of zones. The old upstreams must be closed, so that none of
+    /// their answers is stored afterwards.
+    fn forget_zones(&self, old: &ZoneTable<Vec<Nameserver>>, new: &ZoneTable<Vec<Nameserver>>) {
+        let changed = old.changed(new);
+        if !changed.is_empty() {
+            self.cache.forget_around(changed);
+            self.state.packets.forget(|name| old.find_text(name) != new.find_text(name));
+        }
     }
 
     /// Counters since the start and current values, by name.
@@ -236,6 +250,7 @@ impl Server {
             ("cache_capacity", self.cache.settings().capacity),
             ("cache_bytes", self.cache.memory() as u64),
             ("cache_used", self.cache.used()),
+            ("cache_sets_full", self.cache.sets_full()),
             ("packets", self.state.packets.size().1),
             ("packet_bytes", self.state.packets.size().0),
             ("query_log_dropped", self.state.log.as_ref().map_or(0, |log| log.dropped())),
@@ -269,7 +284,9 @@ impl Server {
         let until = Instant::now() + within;
         self.state.is_draining.store(true, Relaxed);
         self.connections.stop_reading();
-        let is_idle = || self.state.pending.waiting() == 0;
+        let are_ended = || self.receivers.iter().all(JoinHandle::is_finished);
+        // In this order: what receives questions adds waiters until it has ended.
+        let is_idle = || are_ended() && !self.connections.are_read() && self.state.pending.waiting() == 0;
         while !is_idle() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -293,19 +310,12 @@ impl Server {
         for socket in sockets.datagrams {
             let (state, figures) = (self.state.clone(), self.count());
             let worker = Worker { state, socket: Arc::new(socket), figures };
-            self.spawn("lycosa-dns", move || worker.run())?;
+            self.receivers.push(spawn("lycosa-dns", move || worker.run())?);
         }
         let (figures, connections) = (self.count(), self.connections.clone());
         let (answering, listener) = (self.answering(), sockets.streams);
-        self.spawn("lycosa-dns-tcp", move || answering.accept(&listener, &connections, &figures))
-    }
-
-    /// Starts a thread that ends with the server.
-    fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
-        let mut threads = lock(&self.threads);
-        threads.retain(|thread| !thread.is_finished());
-        threads.push(thread);
+        let accept = move || answering.accept(&listener, &connections, &figures);
+        self.receivers.push(spawn("lycosa-dns-tcp", accept)?);
         Ok(())
     }
 }
@@ -315,7 +325,7 @@ impl Drop for Server {
         self.state.is_draining.store(true, Relaxed);
         self.is_closed.store(true, Relaxed);
         self.connections.stop_reading();
-        for thread in lock(&self.threads).drain(..) {
+        for thread in self.threads.drain(..).chain(self.receivers.drain(..)) {
             let _ = thread.join();
         }
         // Before the other fields are dropped: the upstreams' threads use them.
@@ -324,6 +334,11 @@ impl Drop for Server {
             log.close();
         }
     }
+}
+
+/// Starts a thread that ends with the server.
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
 /// Starts the clients of the upstreams, one per family. They pass TTLs through, since the policy adjusts
@@ -366,18 +381,46 @@ fn limits(policy: &Policy) -> PacketLimits {
 /// Whether two settings ask upstreams in the same way; `false` with a file of root certificates, which may
 /// have changed.
 fn is_same(one: &Settings, other: &Settings) -> bool {
-    let key = |settings: &Settings| {
-        (settings.servers.clone(), settings.timeout, settings.attempts, settings.in_flight, settings.spread)
-    };
-    let has_roots = one.ca_file.is_some() || other.ca_file.is_some();
+    // Every field is named, so that a new one must be decided on; a reload changes none of those with `_`.
+    let Settings {
+        servers,
+        zones,
+        ca_file,
+        timeout,
+        attempts,
+        in_flight,
+        negative_ttl,
+        rate,
+        rotate,
+        spread,
+        nxdomain_cut,
+        wildcards,
+        local: _,
+        tcp_only: _,
+        eager: _,
+        min_ttl: _,
+        max_ttl: _,
+        speed: _,
+        slow: _,
+        families: _,
+        prefer_v4: _,
+        paces: _,
+        special_use: _,
+        clock: _,
+    } = one;
+    let has_roots = ca_file.is_some() || other.ca_file.is_some();
     !has_roots
-        && key(one) == key(other)
-        && one.rotate == other.rotate
-        && one.rate == other.rate
-        && one.negative_ttl == other.negative_ttl
-        && one.nxdomain_cut == other.nxdomain_cut
-        && one.wildcards == other.wildcards
-        && one.zones == other.zones
+        && *servers == other.servers
+        && *zones == other.zones
+        && *timeout == other.timeout
+        && *attempts == other.attempts
+        && *in_flight == other.in_flight
+        && *negative_ttl == other.negative_ttl
+        && *rate == other.rate
+        && *rotate == other.rotate
+        && *spread == other.spread
+        && *nxdomain_cut == other.nxdomain_cut
+        && *wildcards == other.wildcards
 }
 
 /// The answer of a server with an empty cache to a client's message: a response code, or NXDOMAIN. For the

@@ -2,7 +2,8 @@
 //!
 //! Guarantees: one upstream question per name and family, however many clients wait; each waiter gets one
 //! answer, at the latest when the upstreams' client times out; the number of waiters is bounded and divided
-//! fairly among clients.
+//! fairly among clients; so is the number of lookups, also of those whose waiters have had a stale answer: such
+//! lookups are at most half as many as waiters.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -47,6 +48,8 @@ pub(crate) struct Upstream {
     v6: Client,
     /// Time-out of one attempt.
     pub(crate) timeout: Micros,
+    /// Number of clients that may wait.
+    places: usize,
     /// Number of upstreams that serve no zone of their own; they come first.
     public: usize,
 }
@@ -58,6 +61,7 @@ impl Upstream {
             v4,
             v6,
             timeout: Micros::try_from(settings.timeout.as_micros()).unwrap_or(Micros::MAX),
+            places: settings.in_flight.max(1),
             public: settings.servers.len(),
         }
     }
@@ -119,18 +123,28 @@ impl Wanted {
 /// All pending lookups.
 pub(crate) struct PendingLookups {
     table: Mutex<Table>,
-    places: usize,
     upstream: RwLock<Arc<Upstream>>,
 }
 
 /// Waiters by lookup.
 #[derive(Default)]
 struct Table {
-    /// Each with the time of its first question.
-    waiting: HashMap<Wanted, (Micros, Vec<Waiter>)>,
+    lookups: HashMap<Wanted, Lookup>,
+    /// Number of lookups with a stale answer.
+    stale: usize,
     shares: Shares,
     /// Lookups with a stale answer, ordered by the time when it is served.
     impatient: VecDeque<(Micros, Wanted)>,
+}
+
+/// A lookup, which ends with its answer.
+struct Lookup {
+    /// When it was first asked for.
+    asked: Micros,
+    /// Whether there was a stale answer.
+    has_stale: bool,
+    /// Empty once they have had that.
+    waiters: Vec<Waiter>,
 }
 
 /// A cache miss of a client.
@@ -144,9 +158,9 @@ pub(crate) struct Miss {
 }
 
 impl PendingLookups {
-    /// No lookups; at most `places` clients may wait.
-    pub(crate) fn new(places: usize, upstream: Arc<Upstream>) -> Self {
-        PendingLookups { table: Mutex::default(), places, upstream: RwLock::new(upstream) }
+    /// No lookups.
+    pub(crate) fn new(upstream: Arc<Upstream>) -> Self {
+        PendingLookups { table: Mutex::default(), upstream: RwLock::new(upstream) }
     }
 
     /// The clients of the upstreams.
@@ -154,7 +168,7 @@ impl PendingLookups {
         self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Replaces the upstreams and repeats pending lookups with the new ones.
+    /// Replaces the upstreams and repeats the lookups that clients wait for with the new ones.
     pub(crate) fn replace(&self, upstream: Arc<Upstream>) {
         let old = {
             let _table = self.table(); // `add` is either complete or uses the new upstreams
@@ -164,9 +178,11 @@ impl PendingLookups {
             )
         };
         old.close(); // from here on their failures are neither delivered nor cached
-        let table = self.table();
+        let mut table = self.table();
+        table.lookups.retain(|_, lookup| !lookup.waiters.is_empty());
+        table.stale = table.lookups.values().filter(|lookup| lookup.has_stale).count();
         let (mut v4, mut v6, mut packets) = (Vec::new(), Vec::new(), Vec::new());
-        for wanted in table.waiting.keys() {
+        for wanted in table.lookups.keys() {
             match wanted {
                 Wanted::V4(name) => v4.push(name.clone()),
                 Wanted::V6(name) => v6.push(name.clone()),
@@ -183,28 +199,36 @@ impl PendingLookups {
         self.upstream().close();
     }
 
-    /// Enqueues lookups; returns rejected waiters.
-    pub(crate) fn add(&self, misses: impl Iterator<Item = Miss>, now: Micros) -> Vec<Waiter> {
+    /// Enqueues lookups; returns the misses that must be answered now: their client, or all clients, have too
+    /// many pending, or their lookup has been waited for in vain for [`PATIENCE`], or too many of those with a
+    /// stale answer are pending.
+    pub(crate) fn add(&self, misses: impl Iterator<Item = Miss>, now: Micros) -> Vec<Miss> {
         let (mut v4, mut v6, mut packets, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut table = self.table();
         let upstream = self.upstream();
         for miss in misses {
-            if !table.shares.take(miss.waiter.client, self.places, self.places) {
-                refused.push(miss.waiter);
+            let places = upstream.places;
+            if miss.has_stale && table.is_vain(&miss.wanted, places, now)
+                || !table.shares.take(miss.waiter.client, places, places)
+            {
+                refused.push(miss);
                 continue;
             }
-            if miss.has_stale {
-                table.impatient.push_back((now + PATIENCE, miss.wanted.clone()));
+            let Miss { wanted, waiter, has_stale } = miss;
+            if has_stale {
+                table.impatient.push_back((now + PATIENCE, wanted.clone()));
             }
-            match table.waiting.entry(miss.wanted) {
-                Entry::Occupied(mut waiting) => waiting.get_mut().1.push(miss.waiter),
+            let Table { lookups, stale, .. } = &mut *table;
+            match lookups.entry(wanted) {
+                Entry::Occupied(mut lookup) => lookup.get_mut().waiters.push(waiter),
                 Entry::Vacant(vacant) => {
                     match vacant.key() {
                         Wanted::V4(name) => v4.push(name.clone()),
                         Wanted::V6(name) => v6.push(name.clone()),
                         Wanted::Packet(key) => packets.push(key.clone()),
                     }
-                    vacant.insert((now, vec![miss.waiter]));
+                    *stale += usize::from(has_stale);
+                    vacant.insert(Lookup { asked: now, has_stale, waiters: vec![waiter] });
                 }
             }
         }
@@ -224,7 +248,7 @@ impl PendingLookups {
         let mut table = self.table();
         let mut with_waiters = |answer: Resolved| {
             let waiters = table.remove(&Wanted::addresses(families, answer.name.clone()))?;
-            Some((answer, waiters))
+            (!waiters.is_empty()).then_some((answer, waiters))
         };
         answers.drain(..).filter_map(&mut with_waiters).collect()
     }
@@ -234,23 +258,24 @@ impl PendingLookups {
         let mut table = self.table();
         let mut with_waiters = |answer: PacketAnswer| {
             let waiters = table.remove(&Wanted::Packet(answer.key.clone()))?;
-            Some((answer, waiters))
+            (!waiters.is_empty()).then_some((answer, waiters))
         };
         answers.drain(..).filter_map(&mut with_waiters).collect()
     }
 
-    /// Removes lookups whose waiters have waited for [`PATIENCE`]; returns them with their waiters.
+    /// Removes the waiters that have waited for [`PATIENCE`]; returns them with their lookups, which go on.
     pub(crate) fn take_impatient(&self, now: Micros) -> Vec<(Wanted, Vec<Waiter>)> {
         let mut table = self.table();
         let mut taken = Vec::new();
         while table.impatient.front().is_some_and(|(until, _)| *until <= now) {
             let Some((until, key)) = table.impatient.pop_front() else { break };
             // The lookup may have been answered and asked again since; the new one has its own deadline.
-            let is_over = |(asked, _): &(Micros, Vec<Waiter>)| asked.saturating_add(PATIENCE) <= until;
-            if !table.waiting.get(&key).is_some_and(is_over) {
-                continue;
-            }
-            if let Some(waiters) = table.remove(&key) {
+            let Table { lookups, shares, .. } = &mut *table;
+            let is_over = |lookup: &&mut Lookup| lookup.asked.saturating_add(PATIENCE) <= until;
+            let Some(lookup) = lookups.get_mut(&key).filter(is_over) else { continue };
+            let waiters = std::mem::take(&mut lookup.waiters);
+            waiters.iter().for_each(|waiter| shares.give(waiter.client));
+            if !waiters.is_empty() {
                 taken.push((key, waiters));
             }
         }
@@ -271,8 +296,18 @@ impl PendingLookups {
 impl Table {
     /// Removes a lookup; returns its waiters.
     fn remove(&mut self, key: &Wanted) -> Option<Vec<Waiter>> {
-        let (_, waiters) = self.waiting.remove(key)?;
+        let Lookup { has_stale, waiters, .. } = self.lookups.remove(key)?;
+        self.stale -= usize::from(has_stale);
         waiters.iter().for_each(|waiter| self.shares.give(waiter.client));
         Some(waiters)
+    }
+
+    /// Whether a client with a stale answer need not wait: upstreams have not answered in time, or so many such
+    /// lookups are pending that another one would delay names without any answer.
+    fn is_vain(&self, wanted: &Wanted, places: usize, now: Micros) -> bool {
+        match self.lookups.get(wanted) {
+            Some(lookup) => lookup.asked.saturating_add(PATIENCE) <= now,
+            None => self.stale >= places.div_ceil(2),
+        }
     }
 }

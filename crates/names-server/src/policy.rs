@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lycosa_names::LocalNames;
 use lycosa_url::{AddressPolicy, Network};
@@ -33,6 +34,8 @@ pub struct Policy {
     pub allow: Vec<Network>,
     /// Maximum UDP answers a second per client; `None`: no limit.
     pub rate: Option<f64>,
+    /// Idle time-out of a TCP connection; of an open one from its next message on.
+    pub tcp_idle: Duration,
     /// Zones with their own upstreams, which are asked even for special-use names such as those below
     /// `local`.
     pub own_zones: Zones,
@@ -60,6 +63,7 @@ impl Default for Policy {
             prefetch: true,
             allow: ["127.0.0.0/8", "::1/128"].iter().filter_map(|network| network.parse().ok()).collect(),
             rate: None,
+            tcp_idle: Duration::from_secs(10), // RFC 7766 section 6.2.3: "a few seconds"
             own_zones: Zones::default(),
             local: None,
             filter_private: false,
@@ -78,7 +82,13 @@ impl Policy {
 
     /// Maximum TTL of a name's addresses in seconds.
     pub(crate) fn longest(&self, name: &str) -> u32 {
-        if self.keep_ttl.has(name) { u32::MAX } else { self.max_ttl.max(self.min_ttl.saturating_add(59)) }
+        if self.keep_ttl.has(name) { u32::MAX } else { self.max_ttl.max(self.shortest_kept()) }
+    }
+
+    /// The TTL in seconds with which the cache keeps addresses for `min_ttl` at least: it rounds times down to
+    /// minutes. 0 with a minimum below one minute, which does not lengthen what is too short to be cached.
+    pub(crate) fn shortest_kept(&self) -> u32 {
+        if self.min_ttl < 60 { 0 } else { self.min_ttl.saturating_add(59) }
     }
 
     /// Whether a client is allowed.

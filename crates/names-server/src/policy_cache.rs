@@ -46,8 +46,7 @@ impl NameCache for PolicyCache {
             let policy = self.policy();
             kept.ttl = policy.ttl(name.as_str(), kept.ttl);
             if !policy.keep_ttl.has(name.as_str()) {
-                // The cache rounds times down to minutes, which must not shorten the minimum TTL.
-                kept.ttl = kept.ttl.max(policy.min_ttl + 59);
+                kept.ttl = kept.ttl.max(policy.shortest_kept());
             }
             if kept.ttl < 60 {
                 // A shorter TTL that must be kept exactly is not cached; the expired entry is removed, so

@@ -82,6 +82,20 @@ fn ttls_follow_the_policy() {
 }
 
 #[test]
+fn a_minimum_below_a_minute_lengthens_nothing_beyond_it() {
+    for min_ttl in [0, 1, 30, 59] {
+        let mut held = held(Policy { min_ttl, ..Policy::default() });
+        for (ttl, is_kept) in [(5, false), (59, false), (90, true)] {
+            held.insert(name("a.example"), Families::V4, &addresses(&["192.0.2.1"], ttl), NOW + 30);
+            let left = held.lookup(name("a.example"), Families::V4, NOW + 30).and_then(|found| found.expires);
+            let left = left.map(|at| at - NOW - 30);
+            assert_eq!(left.is_some(), is_kept, "minimum {min_ttl}, TTL {ttl}");
+            assert!(left.is_none_or(|left| left <= ttl.into()), "{left:?} of {ttl} s, minimum {min_ttl}");
+        }
+    }
+}
+
+#[test]
 fn a_failure_is_kept_but_never_in_place_of_an_answer() {
     let mut held = held(Policy { failure_pause: 30, ..Policy::default() });
     held.insert(name("new.example"), Families::V4, &failure(), NOW);

@@ -67,12 +67,6 @@ impl ReplyBatch {
         });
     }
 
-    /// Rejects a question: its client, or all clients, have too many pending.
-    pub(crate) fn turn_away(&mut self, waiter: &Waiter, figures: &Figures) {
-        figures.add(Count::Unfair);
-        self.code(waiter, Code::ServFail, Source::Limited, figures);
-    }
-
     /// Answers with an upstream's reply to a question that was passed through.
     pub(crate) fn pass_back(
         &mut self,

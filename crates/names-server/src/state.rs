@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use domain::base::iana::Rtype;
 use lycosa_names::cache::compact::{Record, State};
-use lycosa_names::cache::{Packet, PacketCache, STALE_TTL, Seconds};
+use lycosa_names::cache::{Packet, PacketCache, Seconds};
 use lycosa_names::{Families, HEADER, HostName, PacketKey, ScaledTime};
 use lycosa_url::{Clock, FailureKind, Micros, Resolved};
 
@@ -109,15 +109,18 @@ impl ServerState {
             .expires
             .map_or(SHORT, |at| u32::try_from(at.saturating_sub(moment.second)).unwrap_or(u32::MAX).max(1));
         // After the wall clock is set back, more time seems to be left than the record ever had.
-        let left =
-            if record.state == State::Addresses { left.min(moment.policy.longest(name)) } else { left };
+        let longest = match record.state {
+            State::Addresses => moment.policy.longest(name),
+            _ => moment.policy.negative_ttl.max(1),
+        };
+        let left = left.min(longest);
         moment.figures.add(Count::Hits);
         self.write_record(To::of(question), name, record, left, moment, out);
         Source::Cache
     }
 
     /// Writes the answer that a cache record describes.
-    fn write_record(
+    pub(crate) fn write_record(
         &self,
         to: To<'_>,
         name: &str,
@@ -214,6 +217,18 @@ impl ServerState {
         Miss { wanted: Wanted::addresses(families, name.into()), waiter, has_stale }
     }
 
+    /// Asks upstreams about cache misses; those that cannot wait are answered now.
+    pub(crate) fn ask(
+        &self,
+        misses: impl Iterator<Item = Miss>,
+        batch: &mut ReplyBatch,
+        moment: &Moment<'_>,
+    ) {
+        for miss in self.pending.add(misses, moment.now) {
+            self.turn_away(&miss, batch, moment);
+        }
+    }
+
     /// Answers a question for whole replies from the cache, or asks upstreams.
     pub(crate) fn pass(
         &self,
@@ -229,10 +244,7 @@ impl ServerState {
         }
         figures.add(Count::PassedThrough);
         let has_stale = self.packets.get_stale(&key, moment.now, moment.policy.stale).is_some();
-        let miss = Miss { wanted: Wanted::Packet(key), waiter, has_stale };
-        for waiter in self.pending.add([miss].into_iter(), moment.now) {
-            batch.turn_away(&waiter, figures);
-        }
+        self.ask([Miss { wanted: Wanted::Packet(key), waiter, has_stale }].into_iter(), batch, moment);
     }
 
     /// Writes a whole reply to all its waiters; in place of a failure, an expired reply if there is one.
@@ -259,24 +271,6 @@ impl ServerState {
         for waiter in waiters {
             batch.pass_back(waiter, &screened, error, source, moment.figures);
         }
-    }
-
-    /// Writes an expired whole reply; returns whether there is one.
-    pub(crate) fn tell_stale_packet(
-        &self,
-        key: &PacketKey,
-        waiters: &[Waiter],
-        batch: &mut ReplyBatch,
-        moment: &Moment<'_>,
-    ) -> bool {
-        let Some(packet) = self.packets.get_stale(key, moment.now, moment.policy.stale) else { return false };
-        moment.figures.add_many(Count::Stale, waiters.len() as u64);
-        let screened = Screened::of(Some(self.packets.stale_message(&packet)), &moment.policy);
-        let error = Reason::StaleAnswer.error();
-        for waiter in waiters {
-            batch.pass_back(waiter, &screened, Some(&error), Source::Stale, moment.figures);
-        }
-        true
     }
 
     /// Writes an upstream's answer to a waiter, or in place of a failure a stale one; returns the source.
@@ -315,22 +309,6 @@ impl ServerState {
             },
         }
         Source::Upstream
-    }
-
-    /// Writes a stale answer; returns whether there is one.
-    pub(crate) fn tell_stale(
-        &self,
-        name: &str,
-        families: Families,
-        to: To<'_>,
-        moment: &Moment<'_>,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let Ok(host) = HostName::new(name) else { return false };
-        let Some(record) = self.held.stale(host, families, moment.second) else { return false };
-        moment.figures.add(Count::Stale);
-        self.write_record(to.because(Reason::StaleAnswer), name, &record, STALE_TTL, moment, out);
-        true
     }
 }
 

@@ -10,12 +10,13 @@ use std::io::{self, Read as _};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nix::sys::socket::{MsgFlags, send};
 
 use crate::limits::Shares;
+use crate::lock;
 
 /// Maximum size of a client's message, as for datagrams.
 const ROOM: usize = 1_280;
@@ -23,8 +24,8 @@ const ROOM: usize = 1_280;
 /// A client's connection.
 pub(crate) struct Connection {
     stream: TcpStream,
-    /// Time-out for the next complete message.
-    idle: Duration,
+    /// To give back the client's share, once nobody holds the socket any more.
+    shares: Arc<Mutex<Shares>>,
     /// Locked while an answer is sent.
     sending: Mutex<()>,
     /// The client's address.
@@ -36,7 +37,7 @@ impl Connection {
     pub(crate) fn send(&self, answer: &[u8]) {
         let Ok(length) = u16::try_from(answer.len()) else { return };
         let framed = [&length.to_be_bytes()[..], answer].concat();
-        let _guard = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = lock(&self.sending);
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
         if send(self.stream.as_raw_fd(), &framed, flags) != Ok(framed.len()) {
             self.close();
@@ -55,8 +56,8 @@ impl Connection {
 
     /// Reads one message; `None` at the end of the stream, after the idle time-out, or if the message is too
     /// long.
-    pub(crate) fn read<'b>(&self, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
-        let until = Instant::now() + self.idle;
+    pub(crate) fn read<'b>(&self, buffer: &'b mut Vec<u8>, idle: Duration) -> Option<&'b [u8]> {
+        let until = Instant::now() + idle;
         let mut length = [0; 2];
         self.fill(&mut length, until)?;
         let length = usize::from(u16::from_be_bytes(length));
@@ -84,30 +85,37 @@ impl Connection {
     }
 }
 
+impl Drop for Connection {
+    /// A client may have shut down its side and wait for answers: the socket is open until the last one is sent.
+    fn drop(&mut self) {
+        lock(&self.shares).give(self.client);
+    }
+}
+
 /// All connections.
 pub(crate) struct Connections {
-    open: Mutex<Open>,
+    /// Those that are read, by number.
+    read: Mutex<HashMap<u64, Arc<Connection>>>,
+    /// The clients' shares of all that are open.
+    shares: Arc<Mutex<Shares>>,
     most: usize,
-    idle: Duration,
     last: AtomicU64,
 }
 
-/// Open connections by number, and the clients' shares.
-#[derive(Default)]
-struct Open {
-    connections: HashMap<u64, Arc<Connection>>,
-    shares: Shares,
-}
-
 impl Connections {
-    /// At most `most` connections with this idle time-out.
-    pub(crate) fn new(most: usize, idle: Duration) -> Self {
-        Connections { open: Mutex::default(), most, idle, last: AtomicU64::new(0) }
+    /// At most `most` connections.
+    pub(crate) fn new(most: usize) -> Self {
+        Connections { read: Mutex::default(), shares: Arc::default(), most, last: AtomicU64::new(0) }
     }
 
     /// Number of open connections.
     pub(crate) fn count(&self) -> usize {
-        self.open().connections.len()
+        lock(&self.shares).taken()
+    }
+
+    /// Whether any connection is still read.
+    pub(crate) fn are_read(&self) -> bool {
+        !lock(&self.read).is_empty()
     }
 
     /// Accepts a connection; returns it with its number, or `None` if there are too many or its client is not
@@ -123,32 +131,24 @@ impl Connections {
         }
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
-        let mut open = self.open();
-        if !open.shares.take(from.ip(), self.most, self.most.div_ceil(2)) {
+        let client = from.ip();
+        if !lock(&self.shares).take(client, self.most, self.most.div_ceil(2)) {
             return Ok(None); // closed: the client retries here or with another server
         }
         let number = self.last.fetch_add(1, Relaxed);
-        let (idle, client) = (self.idle, from.ip());
-        let connection = Arc::new(Connection { stream, idle, sending: Mutex::new(()), client });
-        open.connections.insert(number, connection.clone());
+        let shares = self.shares.clone();
+        let connection = Arc::new(Connection { stream, shares, sending: Mutex::new(()), client });
+        lock(&self.read).insert(number, connection.clone());
         Ok(Some((number, connection)))
     }
 
-    /// Removes a connection that has ended; it is closed when its last answer is sent.
+    /// Removes a connection that is not read any more; it is closed when its last answer is sent.
     pub(crate) fn remove(&self, number: u64) {
-        let mut open = self.open();
-        if let Some(connection) = open.connections.remove(&number) {
-            open.shares.give(connection.client);
-        }
+        lock(&self.read).remove(&number);
     }
 
     /// Stops reading questions on all connections.
     pub(crate) fn stop_reading(&self) {
-        self.open().connections.values().for_each(|connection| connection.stop_reading());
-    }
-
-    /// Locks the open connections and ignores poisoning.
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.read).values().for_each(|connection| connection.stop_reading());
     }
 }

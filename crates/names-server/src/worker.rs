@@ -185,9 +185,7 @@ impl Worker {
             let Open { question, peer, name, families } = &open[place];
             self.state.miss(question, &texts[name.clone()], *families, way(*peer), peer.address.ip(), moment)
         });
-        for waiter in self.state.pending.add(misses, moment.now) {
-            batch.turn_away(&waiter, &self.figures);
-        }
+        self.state.ask(misses, batch, moment);
         for place in unwanted {
             let Open { question, peer, .. } = &open[place];
             let waiter = self.waiter(question, *peer, moment);

@@ -24,7 +24,7 @@ use lycosa_url::{Failure, FailureKind, Micros, NameClass, Resolved};
 
 use crate::answer;
 use crate::asked::{Sent, SocketId, Table, Try};
-use crate::cache::{self, FIRST_PAUSE, Found, NameCache, PacketCache, Resolution, Seconds};
+use crate::cache::{self, FIRST_PAUSE, Found, NameCache, PacketCache, Resolution, Seconds, packet};
 use crate::client::{Order, PacketAnswer};
 use crate::host::HostName;
 use crate::local::LocalAddresses;
@@ -346,9 +346,9 @@ impl Core {
         let Merged { asked, result, ttl, lost } = lookup.merge();
         let held = match &result {
             Ok(_) => Duration::from_secs(ttl.into()).min(self.settings.max_ttl).max(self.settings.min_ttl),
-            Err(_) => self.negative_ttl(negative),
+            Err(_) => Duration::from_secs(self.negative_ttl(negative).into()),
         };
-        let ttl = u32::try_from(held.as_secs()).unwrap_or(u32::MAX);
+        let ttl = whole_seconds(held);
         let resolution = Resolution { answer: answer::kept(&result), ttl, took };
         let paused = match &lost {
             None => self.keep(asked.host(), asked.families, &resolution, now),
@@ -369,12 +369,10 @@ impl Core {
         }
     }
 
-    /// The TTL of a negative answer whose SOA allows `soa` seconds.
-    fn negative_ttl(&self, soa: Option<u32>) -> Duration {
-        let longest = self.settings.negative_ttl;
-        soa.map_or(longest, |seconds| {
-            Duration::from_secs(seconds.into()).max(self.settings.min_ttl).min(longest)
-        })
+    /// The TTL in seconds of a negative answer whose SOA allows `soa` seconds.
+    fn negative_ttl(&self, soa: Option<u32>) -> u32 {
+        let Settings { min_ttl, negative_ttl, .. } = &self.settings;
+        packet::negative_ttl(soa, (whole_seconds(*min_ttl), whole_seconds(*negative_ttl)))
     }
 
     /// Inserts an answer into the cache. For a failure (SERVFAIL or time-out), returns when the pause after it
@@ -436,8 +434,7 @@ impl Core {
     fn cut(&mut self, denied: Option<&str>, soa: Option<u32>, now: Micros) {
         let mut buffer = String::new();
         let Some(Ok(denied)) = denied.map(|name| HostName::normalize(name, &mut buffer)) else { return };
-        let ttl = u32::try_from(self.negative_ttl(soa).as_secs()).unwrap_or(u32::MAX);
-        self.cache.cut(denied, ttl, self.time.seconds(now));
+        self.cache.cut(denied, self.negative_ttl(soa), self.time.seconds(now));
     }
 
     /// The expiry of answers that need no query: `max_ttl` from now.
@@ -473,6 +470,11 @@ impl Core {
         let is_last = number > 0 && number + 1 >= self.settings.attempts;
         if is_last && kind != Kind::Packet { QueryProfile::Plain } else { QueryProfile::Full }
     }
+}
+
+/// A duration in whole seconds.
+fn whole_seconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
 }
 
 /// `now` plus a duration.

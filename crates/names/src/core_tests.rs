@@ -279,8 +279,8 @@ fn ttls_have_bounds_and_failures_have_their_own() {
     assert_eq!(expires(60, 1_000, Rcode::NOERROR, 1), 100);
     assert_eq!(expires(200, 1_000, Rcode::NOERROR, 1), 200);
     assert_eq!(expires(60, 80, Rcode::NOERROR, 1), 80);
-    assert_eq!(expires(60, 1_000, Rcode::NXDOMAIN, 0), 3_600);
-    assert_eq!(expires(60, 1_000, Rcode::NOERROR, 0), 3_600);
+    assert_eq!(expires(60, 1_000, Rcode::NXDOMAIN, 0), 60);
+    assert_eq!(expires(60, 1_000, Rcode::NOERROR, 0), 60);
     assert_eq!(expires(60, 1_000, Rcode::SERVFAIL, 0), 2);
 }
 
@@ -302,13 +302,23 @@ fn speed_divides_every_ttl() {
 fn a_name_that_the_filter_holds_is_refused_no_longer_than_negative_ttl() {
     let mut scene = Scene::new(|settings| settings.negative_ttl = Duration::from_secs(400));
     let began = scene.now;
-    assert_eq!(scene.learn("a.example", Rcode::NXDOMAIN, 0), Some((NameClass::Failed, 400)));
+    // Without an SOA for the shortest time; the filter's time is its own.
+    assert_eq!(scene.learn("a.example", Rcode::NXDOMAIN, 0), Some((NameClass::Failed, 300)));
     while scene.learn("a.example", Rcode::NXDOMAIN, 0).is_none() {
         // The filter does not know the expiry, so its answer is valid for a second only.
         scene.now += SECOND;
     }
     let held = (scene.now - began) / SECOND;
     assert!((300..=400).contains(&held), "three quarters of its time at least, all of it at most: {held} s");
+}
+
+#[test]
+fn a_denial_without_an_soa_is_held_as_shortly_for_addresses_as_for_records() {
+    let mut scene = Scene::new(|settings| {
+        (settings.min_ttl, settings.negative_ttl) = (Duration::ZERO, Duration::from_secs(400));
+    });
+    assert_eq!(scene.learn("a.example", Rcode::NXDOMAIN, 0), Some((NameClass::Failed, 5)));
+    assert_eq!(scene.learn("b.example", Rcode::NOERROR, 0), Some((NameClass::Failed, 5)));
 }
 
 #[test]

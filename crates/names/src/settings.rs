@@ -44,9 +44,9 @@ pub struct Settings {
     pub min_ttl: Duration,
     /// The longest time that an answer is cached, whatever its TTL.
     pub max_ttl: Duration,
-    /// The longest time that NXDOMAIN and NODATA are cached. For addresses, the SOA's TTL applies between `min_ttl`
-    /// and this (RFC 2308 section 5), and without an SOA, this; whole replies without an SOA are not cached. After
-    /// SERVFAIL and time-outs, the cache's own pause applies.
+    /// The longest time that NXDOMAIN and NODATA are cached. Up to this the SOA's TTL applies (RFC 2308 section 5),
+    /// and 5 s without an SOA; for addresses at least `min_ttl`. After SERVFAIL and time-outs, the cache's own pause
+    /// applies.
     pub negative_ttl: Duration,
     /// Factor by which time runs faster for the cache, and so for TTLs: scaled time. The caller scales
     /// time-outs.

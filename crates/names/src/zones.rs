@@ -112,6 +112,17 @@ impl<T> ZoneTable<T> {
         self.found(name).map(|(zone, _)| zone)
     }
 
+    /// The zones whose values differ in another table, or that only one of both has; the root is `.`.
+    pub fn changed<'t>(&'t self, other: &'t Self) -> Vec<&'t str>
+    where
+        T: PartialEq,
+    {
+        let own = self.zones.iter().filter(|(zone, value)| other.zones.get(*zone) != Some(value));
+        let new = other.zones.keys().filter(|zone| !self.zones.contains_key(*zone));
+        let root = (self.root != other.root).then_some(".");
+        own.map(|(zone, _)| zone).chain(new).map(|zone| &**zone).chain(root).collect()
+    }
+
     /// The number of zones.
     pub fn len(&self) -> usize {
         self.zones.len() + usize::from(self.root.is_some())
@@ -155,6 +166,15 @@ mod tests {
     /// The value of a name.
     fn find<'t, T>(table: &'t ZoneTable<T>, name: &str) -> Option<&'t T> {
         table.find(&HostName::new(name).unwrap())
+    }
+
+    #[test]
+    fn changed_zones_are_those_with_other_values_and_those_of_one_table_only() {
+        let old = ZoneTable::new([("same.example", 1), ("other.example", 1), ("gone.example", 1)]).unwrap();
+        let new = [("same.example", 1), ("other.example", 2), ("new.example", 1), (".", 3)];
+        let new = ZoneTable::new(new).unwrap();
+        assert_eq!(old.changed(&new), ["gone.example", "other.example", "new.example", "."]);
+        assert!(new.changed(&new).is_empty());
     }
 
     #[test]

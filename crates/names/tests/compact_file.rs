@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use lycosa_names::cache::compact::{
-    CompactCache, CompactError, CompactSettings, KeyRange, PlaceOf, Refusal, Verify,
+    CompactCache, CompactError, CompactSettings, KeyRange, PlaceOf, Refusal, State, Verify,
 };
 use lycosa_names::cache::{Addresses, Answer, Resolution};
 use lycosa_names::{Families, HostName};
@@ -53,6 +53,51 @@ fn a_file_is_shared_with_who_would_have_made_it_in_another_way() {
     assert_eq!(get(&crawl, "a.example.com"), [1]);
     let larger = CompactSettings { capacity: 5_000, ..settings() };
     assert!(CompactCache::share(&path, larger, NOW).is_err(), "names that it has no space for");
+}
+
+#[test]
+fn who_wants_no_filter_neither_reads_nor_writes_that_of_a_shared_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    let crawl = open(&path);
+    let own = CompactSettings { negative_capacity: Some(0), ..settings() };
+    let server = CompactCache::share(&path, own, NOW).unwrap();
+    let name = |text| HostName::new(text).unwrap();
+    let gone = |answer, ttl| Resolution { answer, ttl, took: 1 };
+    crawl.put(name("a.example.com"), Families::V4, &gone(Answer::NxDomain, 60), NOW);
+    let state = |cache: &CompactCache, text, after| {
+        cache.get(name(text), Families::V4, NOW + after).map(|record| record.state)
+    };
+    assert_eq!(state(&crawl, "a.example.com", 0), Some(State::NxDomain));
+    assert_eq!(state(&server, "a.example.com", 0), None);
+    for (text, answer, told) in [
+        ("b.example.com", Answer::NxDomain, State::NxDomain),
+        ("c.example.com", Answer::NoData, State::NoData),
+    ] {
+        server.put(name(text), Families::V4, &gone(answer, 60), NOW);
+        for cache in [&server, &crawl] {
+            assert_eq!((state(cache, text, 59), state(cache, text, 60)), (Some(told), None), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_file_is_rebuilt_with_a_filter_only_if_it_had_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("names");
+    let has_filter = || CompactCache::view(&path).unwrap().details().filter_bytes > 0;
+    let own = CompactSettings { negative_capacity: Some(0), ..settings() };
+    drop(CompactCache::share(&path, own, NOW).unwrap());
+    drop(CompactCache::rebuild(&path, settings(), NOW).unwrap());
+    assert!(!has_filter());
+    let wanted = CompactSettings { negative_capacity: Some(200), ..settings() };
+    drop(CompactCache::rebuild(&path, wanted, NOW).unwrap());
+    assert!(has_filter(), "who asks for one gets it");
+    drop(CompactCache::rebuild(&path, settings(), NOW).unwrap());
+    assert!(has_filter());
+    fs::write(&path, "damaged").unwrap();
+    drop(CompactCache::rebuild(&path, settings(), NOW).unwrap());
+    assert!(has_filter(), "as new ones have");
 }
 
 #[test]

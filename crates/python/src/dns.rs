@@ -91,6 +91,7 @@ impl DnsSettings {
             prefetch: self.prefetch,
             allow: self.allow.iter().map(network).collect::<PyResult<_>>()?,
             rate: self.rate,
+            tcp_idle: seconds(self.tcp_idle),
             own_zones: zones(&crate::local::zone_names(&self.zones))?,
             local: crate::local::open(py, self.hosts_file.as_deref(), &self.local_data)?,
             filter_private: self.filter_private,
@@ -125,7 +126,8 @@ impl DnsSettings {
         let now = clock.wall() / 1_000_000;
         let compact = CompactSettings {
             capacity: self.capacity,
-            // Names that do not resolve are kept one by one: whether a name exists is part of the answer.
+            // Names that do not resolve are kept one by one, each for its own time; the filter that a crawl's file has is
+            // not used.
             negative_capacity: Some(0),
             // The policy decides over times, which a reload can change.
             negative_ttl: LONGEST_NEGATIVE,
@@ -163,7 +165,6 @@ impl DnsServer {
             packet_memory: settings.packet_memory << 20,
             cookies: settings.cookies,
             tcp_connections: settings.tcp_connections,
-            tcp_idle: seconds(settings.tcp_idle),
             query_log: settings.query_log.clone(),
         };
         py.detach(|| {

@@ -67,7 +67,8 @@ def add_parser(subparsers: Any) -> None:
         "rebuild",
         help="replace a cache by an empty one",
         description="Replaces a file by an empty cache, such as one that is damaged, of another version, or of "
-        "another size. Processes that have the old one open use that until they end.",
+        "another size. Processes that have the old one open use that until they end. It has a filter of names that "
+        "do not exist, unless the old file can be read and has none.",
     )
     _add_common(rebuild)
     rebuild.add_argument(

@@ -103,6 +103,12 @@ FAMILIES = (
         "cache_slots_used", "gauge", "Slots of the cache in use, including negative entries.", (("cache_used", ""),)
     ),
     Family("cache_bytes", "gauge", "Size of the cache of names in bytes.", (("cache_bytes", ""),)),
+    Family(
+        "cache_sets_full_total",
+        "counter",
+        "Answers with several addresses or IPv6 that the cache had no space for.",
+        (("cache_sets_full", ""),),
+    ),
     Family("packets", "gauge", "Cached replies of upstreams.", (("packets", ""),)),
     Family("packet_bytes", "gauge", "Size of these in bytes.", (("packet_bytes", ""),)),
     Family(

@@ -7,8 +7,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,40 +15,16 @@ import lycosa
 import pytest
 from lycosa.errors import LycosaError, SettingError
 from lycosa.names import Cache
-from lycosa.names.server import RESTART, Server
+from lycosa.names.server import Server
 from lycosa.names.server_settings import make_settings
 from lycosa.settings import NamesSettings, PolitenessSettings
 from lycosa.simnet import SimulatedInternet
 
+from tests.unit.names.dig import dig
+
 if TYPE_CHECKING:
     from tests.conftest import DnsServer
-
-Start = Callable[..., Server]
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Starts lower servers of one thread on free ports; what is given comes on top."""
-    with ExitStack() as servers:
-
-        def started(*upstreams: str, **others: Any) -> Server:
-            given = {"tier": "lower", "listen": "127.0.0.1:0", "upstreams": list(upstreams), "workers": 1}
-            return servers.enter_context(Server(make_settings({**given, "capacity": 1_000, **others})))
-
-        yield started
-
-
-def dig(server: Server, *question: str, within: int = 3) -> dict[str, Any]:
-    """Ask as anybody would: response code, and the answer's records as name, TTL and data."""
-    address, _, port = server.listening[0].rpartition(":")
-    command = ["dig", f"@{address}", "-p", port, "+noall", "+comments", "+answer", "+tries=1", f"+time={within}"]
-    done = subprocess.run([*command, *question], capture_output=True, text=True, timeout=30)
-    code = re.search(r"status: (\w+)", done.stdout)
-    records = [line.split() for line in done.stdout.splitlines() if line and not line.startswith(";")]
-    return {
-        "code": code[1] if code else None,
-        "records": [(name, int(ttl), data) for name, ttl, _, _, data in records],
-    }
+    from tests.unit.names.conftest import Start
 
 
 def test_it_asks_once_and_answers_from_memory(start: Start, start_dns: Callable[..., DnsServer]) -> None:
@@ -110,37 +85,6 @@ def test_a_reload_changes_what_it_may(start: Start, start_dns: Callable[..., Dns
     assert (first.asked["b.example"], second.asked["b.example"]) == (0, 1)
     assert [each["server"] for each in server.upstreams()] == [second.address]
     assert (server.reloads, server.reloads_refused) == (1, 0)
-
-
-#: Of each setting that needs a restart: another value, and how the one of before is told.
-OTHERS = [
-    ("tier", "upper", "lower"),
-    ("listen", ["127.0.0.1:53"], "127.0.0.1:0"),
-    ("workers", 2, "1"),
-    ("cache", "names.cache", "none"),
-    ("capacity", 2_000, "1000"),
-    ("packet_memory", 1, "64"),
-    ("tcp_connections", 10, "150"),
-    ("cookies", False, "True"),
-    ("http", "127.0.0.1:9153", "none"),
-    ("http_public", True, "False"),
-    ("query_log", "queries.jsonl", "none"),
-]
-
-
-@pytest.mark.parametrize(("name", "value", "told"), OTHERS)
-def test_what_needs_a_restart_is_refused(name: str, value: object, told: str, start: Start, dns: DnsServer) -> None:
-    server = start(dns.address)
-    before = server.settings
-    with pytest.raises(SettingError, match=f"{name}: cannot change from {re.escape(told)} to .*; restart the server"):
-        server.reload(lambda: make_settings({**before.model_dump(), name: value}))
-    assert server.settings is before
-    assert (server.reloads, server.reloads_refused) == (0, 1)
-    assert dig(server, "www.example")["code"] == "NOERROR"
-
-
-def test_every_setting_that_needs_a_restart_is_tried_above() -> None:
-    assert {name for name, *_ in OTHERS} == set(RESTART)
 
 
 def test_who_may_not_ask_is_refused_and_counted(start: Start, dns: DnsServer) -> None:

@@ -171,7 +171,7 @@ impl Sender {
                 self.is_without_segments = true;
                 false
             }
-            Err(Errno::EINTR) => false,
+            Err(Errno::EINTR | Errno::EMSGSIZE) => false,
             _ => true,
         }
     }

@@ -120,6 +120,18 @@ fn draining_answers_what_is_under_way_and_takes_no_more() {
 }
 
 #[test]
+fn once_the_server_is_drained_nobody_is_left_who_takes_a_question() {
+    let upstream = Upstream::start(Says::Nothing);
+    let server = server_of(&[upstream.address], |_| ());
+    assert!(server.drain(Duration::from_secs(5)));
+    assert!(server.receivers.iter().all(JoinHandle::is_finished));
+    let client = client_of(&server, "127.0.0.1");
+    client.send(&question("late.example", Rtype::A)).unwrap();
+    std::thread::sleep(listen::LOOK);
+    assert_eq!((count(&server, "questions_udp"), count(&server, "waiting")), (0, 0));
+}
+
+#[test]
 fn all_addresses_of_both_families_can_be_listened_on() {
     let upstream = Upstream::start(Says::Addresses(60));
     let server =

@@ -44,7 +44,9 @@ fn who_may_not_ask_gets_no_connection() {
 #[test]
 fn who_sends_byte_by_byte_has_no_longer_than_others() {
     let upstream = Upstream::start(Says::Addresses(3_600));
-    let server = server_of(&[upstream.address], |settings| settings.tcp_idle = Duration::from_millis(400));
+    let server = server_of(&[upstream.address], |settings| {
+        settings.policy.tcp_idle = Duration::from_millis(400);
+    });
     let mut slow = connect(&server, [127, 0, 0, 1]);
     slow.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let (start, message) = (Instant::now(), framed(&question("a.example", Rtype::A)));
@@ -62,6 +64,46 @@ fn who_sends_byte_by_byte_has_no_longer_than_others() {
     }
     assert!(is_closed, "still open after {:?}", start.elapsed());
     assert!(start.elapsed() >= Duration::from_millis(300), "closed after {:?}", start.elapsed());
+}
+
+#[test]
+fn who_shuts_down_its_side_has_a_connection_until_it_is_answered() {
+    let upstream = Upstream::start(Says::Nothing);
+    let server = server_of(&[upstream.address], |settings| {
+        settings.tcp_connections = 4;
+        settings.upstream.timeout = Duration::from_secs(30);
+    });
+    let mut half_closed: Vec<TcpStream> = (0..20).map(|n| connect(&server, [127, 0, 0, n / 2 + 1])).collect();
+    for stream in &mut half_closed {
+        let is_sent = stream.write_all(&framed(&question("a.example", Rtype::A)));
+        let _ = is_sent.and_then(|()| stream.shutdown(std::net::Shutdown::Write));
+    }
+    // Those without a connection are closed at once.
+    let mut closed = 0;
+    for stream in &mut half_closed[4..] {
+        closed += u32::from(!matches!(stream.read(&mut [0; 1]), Ok(1)));
+    }
+    let until = Instant::now() + Duration::from_secs(5);
+    while count(&server, "waiting") < 4 {
+        assert!(Instant::now() < until, "{} wait", count(&server, "waiting"));
+        std::thread::yield_now();
+    }
+    assert_eq!((closed, count(&server, "tcp_open"), count(&server, "waiting")), (16, 4, 4));
+    reload_with(&server, Upstream::start(Says::Addresses(60)).address);
+    for stream in &mut half_closed[..4] {
+        assert!(unframed(stream).is_some());
+    }
+    while count(&server, "tcp_open") > 0 {
+        assert!(Instant::now() < until, "connections are not given back");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Replaces the upstream.
+fn reload_with(server: &Server, upstream: SocketAddr) {
+    let settings = lock(&server.settings).clone();
+    let upstream = Settings { servers: vec![upstream.into()], ..settings.upstream };
+    server.reload(settings.policy, upstream).unwrap();
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod prefetches;
 mod private;
 mod reasons;
 mod regressions;
+mod reloads;
+mod stale;
 mod times;
 mod upstreams;
 

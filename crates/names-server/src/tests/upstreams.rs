@@ -127,7 +127,7 @@ fn other_types_are_passed_through_and_any_is_not() {
     for _ in 0..2 {
         assert_eq!(code(&ask_one(&server, "a.example", Rtype::MX)), Rcode::NOERROR);
     }
-    assert_eq!(upstream.asked("a.example", Rtype::MX), 2);
+    assert_eq!(upstream.asked("a.example", Rtype::MX), 1, "NODATA without an SOA is known for 5 s");
     let any = ask_one(&server, "a.example", Rtype::ANY);
     assert_eq!(any.answer().unwrap().next().unwrap().unwrap().rtype(), Rtype::HINFO);
     assert_eq!(upstream.asked("a.example", Rtype::ANY), 0);

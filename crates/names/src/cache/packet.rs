@@ -8,8 +8,15 @@ use domain::rdata::AllRecordData;
 use crate::extended_error::ExtendedError;
 use crate::wire::{HEADER, sound_ttl};
 
-/// The longest that NXDOMAIN and NODATA are cached, in seconds (RFC 2308 section 5: one to three hours).
-const LONGEST_NEGATIVE: u32 = 3 * 3_600;
+/// Seconds for which NXDOMAIN and NODATA without an SOA are cached: RFC 2308 section 5 forbids it, because they
+/// could circulate among caches for ever; so short a time has an end, as in Unbound, and spares upstreams bursts.
+const WITHOUT_SOA: u32 = 5;
+
+/// The seconds for which NXDOMAIN or NODATA is cached whose SOA allows `soa` seconds (RFC 2308 section 5), within
+/// the shortest and the longest time: the same for addresses and for whole replies.
+pub(crate) fn negative_ttl(soa: Option<u32>, (shortest, longest): (u32, u32)) -> u32 {
+    soa.unwrap_or(WITHOUT_SOA).max(shortest).min(longest)
+}
 
 /// A completely parsed message.
 pub(super) struct Extent {
@@ -21,8 +28,8 @@ pub(super) struct Extent {
     shortest: u32,
     /// Whether it has records of the queried type; an alias without a target has none.
     pub(super) has_data: bool,
-    /// Whether an SOA record limits a negative answer (RFC 2308 section 5).
-    has_soa: bool,
+    /// The offset of the TTL of the SOA record that limits a negative answer (RFC 2308 section 5).
+    pub(super) soa: Option<u16>,
     /// The offsets at which the OPT record begins and ends.
     opt: Option<(usize, usize)>,
 }
@@ -41,7 +48,7 @@ impl Extent {
             extended_error: None,
             shortest: u32::MAX,
             has_data: false,
-            has_soa: false,
+            soa: None,
             opt: None,
         };
         let name_end = skip_name(message, HEADER)?;
@@ -75,7 +82,7 @@ impl Extent {
             self.shortest = self.shortest.min(ttl);
         }
         if section == 1 && kind == Rtype::SOA {
-            self.has_soa = true;
+            self.soa = self.ttls.last().copied();
             self.shortest = self.shortest.min(data.last_chunk().map_or(0, |minimum| ttl_of(*minimum)));
         }
         Some(end)
@@ -83,11 +90,11 @@ impl Extent {
 
     /// The seconds for which the answer may be cached, by its TTLs and these limits.
     pub(super) fn ttl(&self, max_ttl: u32, negative_ttl: u32) -> u32 {
-        match (self.has_data, self.has_soa) {
-            (true, _) => self.shortest.min(max_ttl),
-            (false, true) => self.shortest.min(negative_ttl).min(LONGEST_NEGATIVE),
-            (false, false) => 0, // without an SOA a negative answer is not cached (RFC 2308 section 5)
+        if self.has_data {
+            return self.shortest.min(max_ttl);
         }
+        let limit = self::negative_ttl(self.soa.map(|_| self.shortest), (0, negative_ttl));
+        limit.min(self.shortest) // an alias without a target may have a TTL, though no SOA has
     }
 }
 

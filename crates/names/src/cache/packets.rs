@@ -189,6 +189,10 @@ impl PacketCache {
         let longest = self.max_ttl.load(Relaxed);
         let ttl = extent.ttl(longest, self.negative_ttl.load(Relaxed));
         extent.ttls.iter().for_each(|&offset| change_ttl(&mut message, offset, |ttl| ttl.min(longest)));
+        // Who caches the answer next must not be told a longer time than it has here (RFC 2308 section 5).
+        if let Some(offset) = extent.soa.filter(|_| !extent.has_data) {
+            change_ttl(&mut message, offset, |told| told.min(ttl));
+        }
         let received = self.time.seconds(now);
         Some(Packet {
             message: message.into(),
@@ -199,6 +203,14 @@ impl PacketCache {
             extended_error: extent.extended_error,
             failure: None,
         })
+    }
+
+    /// Removes the entries of names, given as [`PacketKey::text`], whose answers are not valid any more.
+    pub fn forget(&self, is_invalid: impl Fn(&str) -> bool) {
+        if let Some(entries) = &self.entries {
+            let _turn = self.writing();
+            entries.retain(|key, _| !is_invalid(&key.text()));
+        }
     }
 
     /// Stores a reply in place of the entry; one without a TTL is not stored, but still removes the entry.

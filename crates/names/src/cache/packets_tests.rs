@@ -155,8 +155,9 @@ fn times_are_those_of_the_standards_and_the_limits() {
         (answer(&key, Rcode::NXDOMAIN, &[], Some((900, 300))), 300, "RFC 2308 section 5"),
         (answer(&key, Rcode::NOERROR, &[], Some((100, 300))), 100, "the same of no data"),
         (answer(&key, Rcode::NOERROR, &[50], Some((900, 300))), 50, "an alias that ends in nothing"),
-        (answer(&key, Rcode::NXDOMAIN, &[], None), 0, "nothing says for how long"),
-        (answer(&key, Rcode::NOERROR, &[], None), 0, "the same of no data, and a referral"),
+        (answer(&key, Rcode::NXDOMAIN, &[], None), 5, "nothing says for how long"),
+        (answer(&key, Rcode::NOERROR, &[], None), 5, "the same of no data, and a referral"),
+        (answer(&key, Rcode::NOERROR, &[3], None), 3, "an alias of 3 s"),
         (answer(&key, Rcode::NXDOMAIN, &[], Some((9_000, 9_000))), 900, "no longer than the limit, either"),
     ];
     for (reply, seconds, why) in cases {
@@ -169,6 +170,33 @@ fn times_are_those_of_the_standards_and_the_limits() {
     let packets = packets();
     packets.put_failure(key.clone(), Failure::new(FailureKind::NameTimeout, "silence"), None, NOW);
     assert!(packets.get(&key, after(4)).is_some() && packets.get(&key, after(5)).is_none(), "RFC 9520");
+}
+
+#[test]
+fn a_denial_is_told_for_no_longer_than_its_soa_allows() {
+    let key = question("gone.example.com");
+    for (soa, told) in [((3_600, 60), 60), ((60, 3_600), 60), ((3_600, 3_600), 900)] {
+        let packets = packets();
+        let packet = packets.read(&answer(&key, Rcode::NXDOMAIN, &[], Some(soa)), NOW).unwrap();
+        packets.put(key.clone(), packet);
+        for seconds in [0, 7] {
+            let packet = packets.get(&key, after(seconds)).unwrap();
+            let given = Message::from_octets(packets.message(&packet, after(seconds))).unwrap();
+            let soa = given.authority().unwrap().next().unwrap().unwrap();
+            assert_eq!(u64::from(soa.ttl().as_secs()), told - seconds, "RFC 2308 section 3");
+        }
+    }
+}
+
+#[test]
+fn names_whose_answers_are_not_valid_any_more_are_forgotten() {
+    let packets = packets();
+    let keys = ["corp.example", "a.corp.example", "xcorp.example"].map(question);
+    for key in &keys {
+        packets.put(key.clone(), packets.read(&answer(key, Rcode::NOERROR, &[600], None), NOW).unwrap());
+    }
+    packets.forget(|name| name == "corp.example" || name.ends_with(".corp.example"));
+    assert_eq!(keys.each_ref().map(|key| packets.get(key, NOW).is_some()), [false, false, true]);
 }
 
 #[test]

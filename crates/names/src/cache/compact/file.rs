@@ -64,8 +64,13 @@ impl CompactCache {
         Ok(Self::of(place, None, map, settings_of(&header), header, WriterId::new(1, 1)))
     }
 
-    /// Replaces any file by an empty cache. Processes that have the old one open keep using it.
+    /// Replaces any file by an empty cache. Processes that have the old one open keep using it. Unless the settings say whether
+    /// there is a negative filter, there is one as before, as far as the old file can be read.
     pub fn rebuild(path: &Path, settings: CompactSettings, now: Seconds) -> Result<Self, CompactError> {
+        let settings = CompactSettings {
+            negative_capacity: settings.negative_capacity.or_else(|| has_no_filter(path).then_some(0)),
+            ..settings
+        };
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".new.{}", std::process::id()));
         let aside = PathBuf::from(aside);
@@ -325,6 +330,12 @@ pub(super) fn read_header(
         return Ok(None);
     }
     FileHeader::read(&start, bytes).map(Some).map_err(|refusal| CompactError::refused(path, refusal))
+}
+
+/// Whether a file is a cache without a negative filter.
+fn has_no_filter(path: &Path) -> bool {
+    let header = File::open(path).ok().and_then(|file| read_header(path, &file).ok().flatten());
+    header.is_some_and(|(header, _)| header.layout.filter_words == 0)
 }
 
 /// Allocates the whole file: a full disk is an error now, not a SIGBUS later.

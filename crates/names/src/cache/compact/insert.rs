@@ -264,7 +264,7 @@ impl CompactCache {
         (if keeps_one { SlotKind::Address } else { SlotKind::Empty }, set.words[0], false)
     }
 
-    /// Inserts a name that did not resolve: into the filter if there is one. NODATA is inserted there in the
+    /// Inserts a name that did not resolve: into the filter if it is used. NODATA is inserted there in the
     /// published mode only, since the filter cannot distinguish it from NXDOMAIN.
     fn put_negative(
         &self,
@@ -275,7 +275,7 @@ impl CompactCache {
     ) -> bool {
         let filter = self.filter();
         let is_no_data = resolution.answer == Answer::NoData;
-        if !filter.exists() || (is_no_data && !self.clears_all()) {
+        if !self.uses_filter() || (is_no_data && !self.clears_all()) {
             let kind = if is_no_data { NegativeKind::NoData } else { NegativeKind::NxDomain };
             let entry = NegativeEntry { kind, families, attempts: 0, seconds: 0 };
             let ttl = u64::from(resolution.ttl).clamp(1, self.header.negative_ttl);

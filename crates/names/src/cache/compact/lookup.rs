@@ -131,10 +131,10 @@ impl CompactCache {
 
     /// Prefetches what a lookup or an insertion of a name in normal form reads first.
     pub fn prefetch(&self, name: &str) {
-        let (table, filter, key) = (self.table(), self.filter(), self.keys.of(name));
+        let (table, key) = (self.table(), self.keys.of(name));
         table.prefetch(table.homes(&key));
-        if filter.exists() {
-            filter.prefetch(self.filter_hash((name, &key), Families::Both));
+        if self.uses_filter() {
+            self.filter().prefetch(self.filter_hash((name, &key), Families::Both));
         }
     }
 
@@ -172,8 +172,7 @@ impl CompactCache {
 
     /// Whether the filter has a name.
     pub(super) fn is_negative(&self, name: (&str, &NameKey), families: Families) -> bool {
-        let filter = self.filter();
-        filter.exists() && filter.contains(self.filter_hash(name, families))
+        self.uses_filter() && self.filter().contains(self.filter_hash(name, families))
     }
 
     /// The filter's hash of a name: of one question in the published mode, else of all families, because the name does not exist.

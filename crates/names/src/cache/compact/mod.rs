@@ -170,7 +170,7 @@ impl CompactCache {
         CompactStatistics {
             negative_hits: self.tally.negative_hits.load(Relaxed),
             suspected_false_positives: self.tally.suspected.load(Relaxed),
-            sets_full: self.tally.sets_full.load(Relaxed),
+            sets_full: self.sets_full(),
             inherited: self.tally.inherited.load(Relaxed),
             used: self.used(),
             slots: layout.buckets * bucket::SLOTS as u64,
@@ -180,6 +180,11 @@ impl CompactCache {
             filter_bytes: bytes(layout.filter_bytes()),
             filter_fill: self.filter().fill(),
         }
+    }
+
+    /// Insertions by this process without space for their address set, which stored one IPv4 address or nothing.
+    pub fn sets_full(&self) -> u64 {
+        self.tally.sets_full.load(Relaxed)
     }
 
     /// Names with addresses, by all processes; some may have expired.
@@ -241,9 +246,16 @@ impl CompactCache {
         }
     }
 
+    /// Whether this process reads and writes the filter. A shared file may have one although the settings ask for
+    /// none: its retention is uniform, which is wrong for who needs each name's own TTL.
+    #[inline]
+    fn uses_filter(&self) -> bool {
+        self.header.layout.filter_words > 0 && self.settings.negative_capacity != Some(0)
+    }
+
     /// Whether the filter is in the published mode: it takes all failures and is cleared as a whole.
     fn clears_all(&self) -> bool {
-        self.header.layout.generations == 1 && self.header.layout.filter_words > 0
+        self.header.layout.generations == 1 && self.uses_filter()
     }
 
     /// This writer and the others.

@@ -289,6 +289,11 @@ impl Failures {
         (now < failure.until && failure.since <= now + 2).then_some(failure)
     }
 
+    /// Removes all failures.
+    pub(super) fn clear(&self) {
+        self.known.clear();
+    }
+
     /// Removes a failure; returns whether there was one.
     pub(super) fn remove(&self, key: (u64, u64)) -> bool {
         self.any.load(Relaxed) && self.known.remove(&key).is_some()

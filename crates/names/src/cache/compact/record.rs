@@ -17,6 +17,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::super::{Addresses, Answer, Class, Found, Seconds, Trouble};
+use super::key::DomainCode;
 use super::sets::AddressSet;
 use crate::settings::Families;
 
@@ -76,6 +77,11 @@ impl Slot {
     pub(super) fn cell(&self) -> Option<(bool, u32)> {
         let cell = self.value & (MAX_CELLS - 1) as u32;
         (self.kind == SlotKind::Set).then_some((self.value >> 31 != 0, cell))
+    }
+
+    /// The fields by which names are counted and scanned.
+    pub(super) fn domain(&self) -> DomainCode {
+        DomainCode { tld: self.meta.tld(), label: self.label }
     }
 
     /// Whether it denies its name and all names below it.

@@ -96,6 +96,20 @@ impl KeyRange {
         Ok(KeyRange(number..=number))
     }
 
+    /// The smallest range with a zone, in normal form or `.`, and all names below it. Others may be in it, too: slots have the
+    /// registered domain only.
+    pub fn around(zone: &str) -> Self {
+        if zone == "." {
+            return Self::all();
+        }
+        if !is_public_suffix(zone) {
+            let number = DomainCode::of(zone).number();
+            return KeyRange(number..=number);
+        }
+        let top = u64::from(code(zone.rsplit_once('.').map_or(zone, |(_, top)| top))) << 32;
+        KeyRange(top..=top | 0xffff_ffff)
+    }
+
     /// From the first name of this range to the last one of another; `None` if that one ends before. Top-level
     /// domains are in alphabetical order, registered domains in the order of their hashes.
     pub fn up_to(&self, last: &KeyRange) -> Option<KeyRange> {
@@ -106,7 +120,7 @@ impl KeyRange {
     /// Whether a slot is in the range.
     #[inline]
     fn contains(&self, slot: &Slot) -> bool {
-        self.0.contains(&DomainCode { tld: slot.meta.tld(), label: slot.label }.number())
+        self.0.contains(&slot.domain().number())
     }
 }
 
@@ -165,10 +179,34 @@ impl CompactCache {
 
     /// Removes all names in a range; returns the number of emptied slots.
     pub fn forget_in(&self, range: &KeyRange) -> u64 {
+        self.forget_where(|slot| range.contains(slot))
+    }
+
+    /// Removes all names around zones, as [`KeyRange::around`], in one pass, and all failures of this process: the servers of
+    /// the zones have changed. Returns the number of emptied slots.
+    pub fn forget_around<'z>(&self, zones: impl IntoIterator<Item = &'z str>) -> u64 {
+        let mut ranges: Vec<(u64, u64)> =
+            zones.into_iter().map(|zone| KeyRange::around(zone).0.into_inner()).collect();
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, before| {
+            let overlaps = next.0 <= before.1;
+            before.1 = if overlaps { before.1.max(next.1) } else { before.1 };
+            overlaps
+        });
+        self.failures.clear();
+        self.forget_where(|slot| {
+            let number = slot.domain().number();
+            let next = ranges.partition_point(|range| range.0 <= number);
+            next.checked_sub(1).is_some_and(|place| number <= ranges[place].1)
+        })
+    }
+
+    /// Removes all names whose slots match; returns their number.
+    fn forget_where(&self, matches: impl Fn(&Slot) -> bool) -> u64 {
         let table = self.table();
-        let is_in = |slot: &Slot| slot.kind != SlotKind::Empty && range.contains(slot);
+        let is_in = |slot: &Slot| slot.kind != SlotKind::Empty && matches(slot);
         let has_some = |home: &usize| (0..SLOTS).any(|index| is_in(&table.bucket(*home).peek(index)));
-        let purged = |home| self.purge(home, |slot| range.contains(slot)) as u64;
+        let purged = |home| self.purge(home, &matches) as u64;
         (0..table.len()).filter(has_some).map(purged).sum()
     }
 

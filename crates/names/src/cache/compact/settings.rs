@@ -47,7 +47,8 @@ pub struct CompactSettings {
     pub secret: Option<[u8; 16]>,
     /// How names that do not resolve are stored.
     pub negative: Negative,
-    /// Capacity of all filter generations together. Default: a fifth of `capacity`; 0: no filter, slots of the table instead.
+    /// Capacity of all filter generations together. Default: a fifth of `capacity`; 0: no filter, slots of the table instead; the
+    /// filter that a shared file has is then neither read nor written.
     pub negative_capacity: Option<u64>,
     /// False-positive rate of a full filter, all generations together. Default: 10^-6; 10^-9 to 0.1.
     pub false_positives: f64,

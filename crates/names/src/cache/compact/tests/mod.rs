@@ -263,6 +263,37 @@ fn ranges_go_from_one_domain_to_another() {
 }
 
 #[test]
+fn names_around_zones_are_forgotten_with_their_failures() {
+    let cache = memory(CompactSettings { negative_capacity: Some(0), ..small() });
+    let all = ["www.corp.foo.com", "foo.com", "bar.com", "a.co.uk", "b.org.uk", "printer.intern", "c.de"];
+    let fill = || {
+        for text in all {
+            cache.put(name(text), V4, &one(1), NOW);
+        }
+        cache.put_failure(name("failed.net"), V4, Trouble::TimeOut, 60, NOW);
+    };
+    let left = |zones: &[&str]| {
+        fill();
+        cache.forget_around(zones.iter().copied());
+        assert_eq!(answer(&cache, "failed.net", V4, NOW), None, "{zones:?}");
+        let left = all.into_iter().filter(|text| answer(&cache, text, V4, NOW).is_some());
+        left.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        left(&["corp.foo.com"]),
+        "bar.com a.co.uk b.org.uk printer.intern c.de",
+        "its registered domain"
+    );
+    assert_eq!(left(&["intern", "bar.com"]), "www.corp.foo.com foo.com a.co.uk b.org.uk c.de");
+    assert_eq!(
+        left(&["foo.com", "com", "de", "co.uk"]),
+        "printer.intern",
+        "all below a public suffix's last label"
+    );
+    assert_eq!(left(&["."]), "");
+}
+
+#[test]
 fn sixteen_bits_of_minutes_never_wrap() {
     let cache = memory(small());
     cache.put(name("a.example.com"), V4, &one(1), NOW);
