@@ -406,6 +406,7 @@ fn is_same(one: &Settings, other: &Settings) -> bool {
         prefer_v4: _,
         paces: _,
         special_use: _,
+        own_domains: _,
         clock: _,
     } = one;
     let has_roots = ca_file.is_some() || other.ca_file.is_some();
