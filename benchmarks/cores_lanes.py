@@ -95,8 +95,8 @@ def main(lanes: int, pages: int, size: int) -> None:
         where, _, path = url.removeprefix("http://").partition("/")
         if path == "robots.txt":
             return 404, HEADERS, b""
-        # By a checksum: the same page has the same links in each process. With its host at the end: hosts that all send
-        # the same pages are taken for a captive portal.
+        # By a checksum: the same page has the same links in each process. With its host at the end: hosts that all
+        # send the same pages are taken for a captive portal.
         return 200, HEADERS, made[zlib.crc32(url.encode()) % BODIES] + where.encode()
 
     def changed(stages: Stages) -> Stages:
