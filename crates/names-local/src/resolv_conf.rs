@@ -155,7 +155,7 @@ impl ResolvConf {
     /// is multiplied by their number. `no-aaaa` has no effect if only IPv6 is requested.
     pub fn apply(&self, settings: &mut Settings) {
         settings.servers.clone_from(&self.servers);
-        settings.own_domains = self.search.iter().filter(|domain| *domain != ".").cloned().collect();
+        settings.own_domains.clone_from(&self.search);
         settings.timeout = self.options.timeout.unwrap_or(settings.timeout);
         if let Some(attempts) = self.options.attempts {
             let servers = u32::try_from(self.servers.len()).unwrap_or(u32::MAX);

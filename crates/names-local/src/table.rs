@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use lycosa_names::{Families, HostName, LocalAddresses, LocalNames, PacketKey};
+use lycosa_names::{Families, HostName, LocalAddresses, LocalNames, MAX_CHAIN, PacketKey};
 use lycosa_url::Micros;
 
 use crate::hosts::{Hosts, SharedHosts};
@@ -15,9 +15,6 @@ use crate::local_data::{LocalAnswer, LocalData, LocalRecord, RecordData};
 /// TTL in seconds of hosts file entries and negative answers: bounds how long clients use an old entry after
 /// the file changes.
 const HOSTS_TTL: u32 = 60;
-
-/// Maximum number of aliases followed.
-const MAX_CHAIN: usize = 10;
 
 /// Maximum number of addresses per family for a name in the hosts file, so that they fit into a message.
 const MAX_ADDRESSES: usize = 2_000;

@@ -64,5 +64,5 @@ pub use times::{TIME_BOUNDS, Times};
 pub use upstream::Pace;
 #[doc(hidden)]
 pub use wire::examine;
-pub use wire::{HEADER, LONGEST_NAME, PAYLOAD, endless_aliases, skip_uncompressed_name};
+pub use wire::{HEADER, LONGEST_NAME, MAX_CHAIN, PAYLOAD, endless_aliases, skip_uncompressed_name};
 pub use zones::{BadZone, ZoneTable};

@@ -126,7 +126,7 @@ impl Settings {
         let is_in = |domain: &String| {
             name.strip_suffix(domain.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         };
-        self.own_domains.iter().filter(|domain| !domain.is_empty()).any(is_in)
+        self.own_domains.iter().any(is_in)
     }
 
     /// The TLS configuration, if a server is queried over TLS or HTTPS; fails if the file of additional root

@@ -278,13 +278,8 @@ impl Stream {
     fn bears_one(&self, is_over: bool) -> bool {
         let lost = match &self.https {
             Some(https) => https.lost(is_over),
-            None => {
-                if is_over {
-                    self.waiting
-                } else {
-                    0
-                }
-            }
+            None if is_over => self.waiting,
+            None => 0,
         };
         lost > 1 && lost > self.answered && !self.transport.is_shaking()
     }

@@ -27,8 +27,8 @@ pub const LONGEST_NAME: usize = 255;
 /// Queries over TLS and HTTPS are padded to a multiple of this many bytes (RFC 8467 section 4.1).
 const BLOCK: usize = 128;
 
-/// The longest chain of aliases that is followed; Unbound follows 11.
-pub(crate) const MAX_CHAIN: usize = 10;
+/// The longest chain of aliases that is followed, in replies as in local data; Unbound follows 11.
+pub const MAX_CHAIN: usize = 10;
 
 /// What is queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import socket
-import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from lycosa.errors import SettingError
 from lycosa.names.server import RESTART, Server
 from lycosa.names.server_settings import ServerSettings, make_settings
 
+from tests.interop.certificates import certify
 from tests.unit.names.dig import dig
 
 if TYPE_CHECKING:
@@ -66,17 +66,15 @@ ASKING: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", [*ASKING, "ca_file"])
 def test_other_settings_of_upstreams_replace_the_clients_that_ask_them(
-    name: str, start: Start, start_dns: Callable[..., DnsServer]
+    name: str, start: Start, start_dns: Callable[..., DnsServer], tmp_path: Path
 ) -> None:
     server = start(start_dns().address)
     for number in range(5):
         dig(server, f"n{number}.example")
     assert server.upstreams()[0]["questions"] >= 5
-    roots = ssl.get_default_verify_paths().cafile
-    if name == "ca_file" and roots is None:
-        pytest.skip("this system has no file of root certificates")
+    certify(tmp_path)
     spread = {"spread": False} if name == "rotate" else {}
-    value = ASKING.get(name, roots)
+    value = ASKING.get(name, tmp_path / "ca.pem")
     assert name in server.reload(lambda: make_settings({**server.settings.model_dump(), **spread, name: value}))
     assert server.upstreams()[0]["questions"] < 5, "counted from the start again"
 

@@ -246,8 +246,8 @@ impl Core {
     /// Ends a question without an answer. Silence after an error is no better evidence: the error is told.
     pub(super) fn give_up(&mut self, attempt: &Try, failure: Failure, now: Micros) {
         let is_silence = failure.kind == FailureKind::NameTimeout && attempt.refused.count() > 0;
-        let refusal = self.lookups.get_mut(attempt.lookup).and_then(|lookup| lookup.refusal.clone());
-        let failure = refusal.filter(|_| is_silence).map_or(failure, |refusal| *refusal);
+        let lookup = self.lookups.get_mut(attempt.lookup).filter(|_| is_silence);
+        let failure = lookup.and_then(|lookup| lookup.refusal.as_deref().cloned()).unwrap_or(failure);
         match attempt.kind {
             Kind::Packet => self.fail_packet(attempt, failure, now),
             Kind::A | Kind::Aaaa => self.settle(attempt, Err(failure), now),

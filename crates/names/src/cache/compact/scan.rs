@@ -82,7 +82,7 @@ impl KeyRange {
         if !name.contains('.') {
             return match code(name) {
                 UNKNOWN => Err(BadRange::Unknown(name.to_owned())),
-                code => Ok(KeyRange(u64::from(code) << 32..=u64::from(code) << 32 | 0xffff_ffff)),
+                code => Ok(Self::below(code)),
             };
         }
         let domain = registered_domain(name);
@@ -92,8 +92,19 @@ impl KeyRange {
         if is_public_suffix(name) {
             return Err(BadRange::Suffix(name.to_owned()));
         }
+        Ok(Self::of(name))
+    }
+
+    /// Names below a top-level domain.
+    fn below(code: u16) -> Self {
+        let top = u64::from(code) << 32;
+        KeyRange(top..=top | 0xffff_ffff)
+    }
+
+    /// The registered domain of a name, and all names below it.
+    fn of(name: &str) -> Self {
         let number = DomainCode::of(name).number();
-        Ok(KeyRange(number..=number))
+        KeyRange(number..=number)
     }
 
     /// The smallest range with a zone, in normal form or `.`, and all names below it. Others may be in it, too: slots have the
@@ -103,11 +114,9 @@ impl KeyRange {
             return Self::all();
         }
         if !is_public_suffix(zone) {
-            let number = DomainCode::of(zone).number();
-            return KeyRange(number..=number);
+            return Self::of(zone);
         }
-        let top = u64::from(code(zone.rsplit_once('.').map_or(zone, |(_, top)| top))) << 32;
-        KeyRange(top..=top | 0xffff_ffff)
+        Self::below(code(zone.rsplit_once('.').map_or(zone, |(_, top)| top)))
     }
 
     /// From the first name of this range to the last one of another; `None` if that one ends before. Top-level
