@@ -1,7 +1,7 @@
 //! Leased requests. Filled by the frontier; read by fetch; returned in the response.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use lycosa_url::{CrawlUrl, Digest, Micros, NameClass, UrlRef, digest_of};
@@ -56,6 +56,20 @@ pub struct Task {
     /// The task, with scope, strategy and rules of its own.
     #[serde(skip_serializing_if = "is_default")]
     pub name: Box<str>,
+}
+
+impl Task {
+    /// The task of a process that runs a single crawl. All share one, so that a request without a task
+    /// costs no memory.
+    pub fn none() -> Arc<Task> {
+        static NONE: LazyLock<Arc<Task>> = LazyLock::new(Arc::default);
+        Arc::clone(&NONE)
+    }
+
+    /// Whether both names are empty.
+    fn is_none(task: &Arc<Task>) -> bool {
+        task.job.is_empty() && task.name.is_empty()
+    }
 }
 
 /// One redirect on the way to a URL.
@@ -155,7 +169,7 @@ impl RequestOptions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// Job and task.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default = "Task::none", skip_serializing_if = "Task::is_none")]
     pub task: Arc<Task>,
     /// The lease's number; unique within a crawl, from 1. 0: the frontier settled the URL without a request.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -199,7 +213,7 @@ impl Request {
     /// A GET of a page: no lease, no address yet.
     pub fn get(url: CrawlUrl) -> Self {
         Request {
-            task: Arc::default(),
+            task: Task::none(),
             lease: 0,
             url,
             purpose: Purpose::Page,

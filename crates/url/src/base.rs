@@ -2,7 +2,8 @@
 
 use url::Url;
 
-use crate::canonical::{Parts, finish, write_parsed, write_plain};
+use crate::canonical::{finish, write_parsed, write_plain};
+use crate::parts::Parts;
 use crate::{BadUrl, CanonicalRules, CrawlUrl, MAX_URL_BYTES, plain};
 
 /// The base URL of a document; parsed once per document.

@@ -6,11 +6,14 @@
 //! canonical texts are equal. [`CanonicalRules`] map further links to the same page.
 
 use std::fmt::{self, Write as _};
+use std::hash::{Hash, Hasher};
 use std::net::Ipv6Addr;
+use std::sync::OnceLock;
 
 use url::Url;
 
-use crate::{BadUrl, Base, CanonicalRules, canonical_address, digest_of, escapes, plain};
+use crate::parts::Parts;
+use crate::{BadUrl, Base, CanonicalRules, UrlRef, canonical_address, digest_of, escapes, plain};
 
 /// MD5 of the canonical text: the key of dedup and of the ring (SYSTEMS.md section 5).
 pub type Digest = [u8; 16];
@@ -19,11 +22,12 @@ pub type Digest = [u8; 16];
 pub const MAX_URL_BYTES: usize = 8192;
 
 /// An absolute `http` or `https` URL in canonical form.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct CrawlUrl {
     text: Box<str>,
-    digest: Digest,
     parts: Parts,
+    /// Computed at its first use: most stages that read a record do not use the digests of its URLs.
+    digest: OnceLock<Digest>,
 }
 
 /// The schemes that are crawled, with `://`, and their default ports.
@@ -35,7 +39,7 @@ impl CrawlUrl {
         if text.len() > MAX_URL_BYTES {
             return Err(BadUrl::TooLong);
         }
-        let mut canonical = String::with_capacity(text.len() + 1);
+        let mut canonical = String::with_capacity(text.len());
         let parts = match write_plain(text, None, &mut canonical) {
             Some(parts) => parts?,
             None => write_parsed(Url::parse(text)?, None, &mut canonical)?,
@@ -45,7 +49,12 @@ impl CrawlUrl {
 
     /// The URL of a canonical text.
     pub(crate) fn of(text: String, parts: Parts) -> Self {
-        CrawlUrl { digest: digest_of(&text), text: text.into_boxed_str(), parts }
+        CrawlUrl { text: text.into_boxed_str(), parts, digest: OnceLock::new() }
+    }
+
+    /// The URL of a canonical text whose digest is known.
+    pub(crate) fn with_digest(text: &str, parts: Parts, digest: Digest) -> Self {
+        CrawlUrl { text: text.into(), parts, digest: OnceLock::from(digest) }
     }
 
     /// Builds a URL from the parts of a [`CrawlUrl`]: `host` as of [`CrawlUrl::host`], `port` as of
@@ -84,7 +93,7 @@ impl CrawlUrl {
 
     /// Borrows the URL.
     pub fn borrow(&self) -> UrlRef<'_> {
-        UrlRef { text: &self.text, digest: &self.digest, parts: self.parts }
+        UrlRef::of_parts(&self.text, self.digest(), self.parts)
     }
 
     /// The positions of its parts.
@@ -99,22 +108,22 @@ impl CrawlUrl {
 
     /// The host: a name in lower-case ASCII, an IPv4 address, or an IPv6 address in brackets.
     pub fn host(&self) -> &str {
-        self.borrow().host()
+        self.parts.host(&self.text)
     }
 
     /// Host and, unless it is the scheme's default, port: the value of the `Host` header.
     pub fn authority(&self) -> &str {
-        self.borrow().authority()
+        self.parts.authority(&self.text)
     }
 
     /// Scheme, host and port: the scope of one robots.txt (RFC 9309 section 2.3).
     pub fn origin(&self) -> &str {
-        self.borrow().origin()
+        self.parts.origin(&self.text)
     }
 
     /// Path and query, as sent in the request line.
     pub fn path_and_query(&self) -> &str {
-        self.borrow().path_and_query()
+        self.parts.path_and_query(&self.text)
     }
 
     /// The port; the scheme's default if the URL has none.
@@ -124,12 +133,12 @@ impl CrawlUrl {
 
     /// Whether the scheme is `https`.
     pub fn is_https(&self) -> bool {
-        self.borrow().is_https()
+        self.parts.is_https(&self.text)
     }
 
     /// MD5 of the canonical text.
     pub fn digest(&self) -> &Digest {
-        &self.digest
+        self.digest.get_or_init(|| digest_of(&*self.text))
     }
 
     /// The URL of this origin's robots.txt.
@@ -140,6 +149,20 @@ impl CrawlUrl {
     /// Resolves a reference found in a document at this URL, such as a `Location` header.
     pub fn join(&self, reference: &str) -> Result<CrawlUrl, BadUrl> {
         Base::new(self)?.join(reference)
+    }
+}
+
+impl PartialEq for CrawlUrl {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for CrawlUrl {}
+
+impl Hash for CrawlUrl {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
     }
 }
 
@@ -163,134 +186,6 @@ fn canonical_host(host: &str) -> Result<Option<String>, BadUrl> {
         return Err(BadUrl::Host);
     }
     Ok((name.len() < host.len()).then(|| name.to_owned()))
-}
-
-/// A URL in canonical form that borrows text and digest, such as one of many links in one text.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct UrlRef<'a> {
-    text: &'a str,
-    digest: &'a Digest,
-    parts: Parts,
-}
-
-impl<'a> UrlRef<'a> {
-    /// Finds the parts of a canonical text without parsing: it must come from this crate. `None` if it cannot
-    /// be canonical.
-    pub fn of_canonical(text: &'a str, digest: &'a Digest) -> Option<Self> {
-        Some(UrlRef { text, digest, parts: Parts::find(text)? })
-    }
-
-    /// The canonical text.
-    pub fn as_str(self) -> &'a str {
-        self.text
-    }
-
-    /// The host: a name in lower-case ASCII, an IPv4 address, or an IPv6 address in brackets.
-    pub fn host(self) -> &'a str {
-        &self.text[usize::from(self.parts.host_start)..usize::from(self.parts.host_end)]
-    }
-
-    /// Host and, unless it is the scheme's default, port: the value of the `Host` header.
-    pub fn authority(self) -> &'a str {
-        &self.text[usize::from(self.parts.host_start)..usize::from(self.parts.path_start)]
-    }
-
-    /// Scheme, host and port: the scope of one robots.txt (RFC 9309 section 2.3).
-    pub fn origin(self) -> &'a str {
-        &self.text[..usize::from(self.parts.path_start)]
-    }
-
-    /// Path and query, as sent in the request line.
-    pub fn path_and_query(self) -> &'a str {
-        &self.text[usize::from(self.parts.path_start)..]
-    }
-
-    /// The port; the scheme's default if the URL has none.
-    pub fn port(self) -> u16 {
-        self.parts.port
-    }
-
-    /// Whether the scheme is `https`.
-    pub fn is_https(self) -> bool {
-        self.text.starts_with("https")
-    }
-
-    /// MD5 of the canonical text.
-    pub fn digest(self) -> &'a Digest {
-        self.digest
-    }
-
-    /// Copies the URL.
-    pub fn to_owned(self) -> CrawlUrl {
-        CrawlUrl { text: self.text.into(), digest: *self.digest, parts: self.parts }
-    }
-}
-
-impl fmt::Debug for UrlRef<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text)
-    }
-}
-
-impl<'a> From<&'a CrawlUrl> for UrlRef<'a> {
-    fn from(url: &'a CrawlUrl) -> Self {
-        url.borrow()
-    }
-}
-
-/// The positions of the parts of a canonical text, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Parts {
-    host_start: u16,
-    host_end: u16,
-    path_start: u16,
-    port: u16,
-}
-
-impl Parts {
-    /// Parts at these positions.
-    pub(crate) fn new(
-        host_start: usize,
-        host_end: usize,
-        path_start: usize,
-        port: u16,
-    ) -> Result<Self, BadUrl> {
-        let short = |place: usize| u16::try_from(place).map_err(|_| BadUrl::TooLong);
-        Ok(Parts {
-            host_start: short(host_start)?,
-            host_end: short(host_end)?,
-            path_start: short(path_start)?,
-            port,
-        })
-    }
-
-    /// Finds the parts of a canonical text; `None` if it cannot be canonical. Most texts are scanned once, up
-    /// to the first slash.
-    #[inline]
-    fn find(text: &str) -> Option<Self> {
-        let (scheme, own_port) = match text.as_bytes() {
-            [b'h', b't', b't', b'p', b':', b'/', b'/', ..] => (7, 80),
-            [b'h', b't', b't', b'p', b's', b':', b'/', b'/', ..] => (8, 443),
-            _ => return None,
-        };
-        let rest = &text.as_bytes()[scheme..];
-        let host = match rest {
-            [b'[', ..] => memchr::memchr(b']', rest)? + 1,
-            _ => memchr::memchr2(b'/', b':', rest)?,
-        };
-        let (path, port) = match rest.get(host)? {
-            b'/' => (host, own_port),
-            _ => {
-                let path = host + memchr::memchr(b'/', &rest[host..])?;
-                let port = text.get(scheme + host..scheme + path)?.strip_prefix(':')?;
-                (path, port.parse().ok().filter(|port| *port > 0)?)
-            }
-        };
-        if host == 0 || text.len() > MAX_URL_BYTES {
-            return None;
-        }
-        Parts::new(scheme, scheme + host, scheme + path, port).ok()
-    }
 }
 
 /// Appends the text of an absolute URL that is canonical except for its fragment and a missing path `/`;
