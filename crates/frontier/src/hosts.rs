@@ -182,6 +182,133 @@ impl Hosts {
         if self.is_cold(url.host()) {
             return Ok(());
         }
+        let Some((limit, setting)) = self.limit_for(url, domains) else { return Ok(()) };
+        self.refused += 1;
+        if self.refused > 1 {
+            return Err(None);
+        }
+        let url = url.as_str();
+        Err(Some(format!("links to new hosts are left out: {setting} is {limit}; the first: {url}")))
+    }
+
+    /// The limit that leaves no space for a URL's host, which is new, and its setting.
+    pub(crate) fn limit_for(&self, url: UrlRef<'_>, domains: &Domains) -> Option<(usize, &'static str)> {
+        if self.len() >= self.max_hosts {
+            Some((self.max_hosts, "frontier.max_hosts"))
+        } else if domains.hosts_of(url.host()) >= self.domain_hosts {
+            Some((self.domain_hosts as usize, "politeness.domain_hosts"))
+        } else {
+            None
+        }
+    }
+
+    /// Whether known URLs of a host were left out: a host whose URLs were admitted is never forgotten.
+    pub(crate) fn may_have_left_out(&self, host: &str) -> bool {
+        self.refused > 0 && self.find(host).is_none() && !self.is_cold(host)
+    }
+
+    /// Links that were left out, since their host would have been one too many.
+    refused: u64,
+}
+
+impl Hosts {
+    /// No hosts.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Hosts {
+            queues: Vec::new(),
+            vacant: Vec::new(),
+            cold: Cold::new(settings.queue_directory.clone()),
+            rested: VecDeque::new(),
+            resting: 0,
+            delayed: 0,
+            exempt: 0,
+            crowds: Crowds::default(),
+            retries: Retries::default(),
+            leaving: Vec::new(),
+            warm_hosts: settings.warm_hosts,
+            sweep_at: 0,
+            error: None,
+            by_name: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            memory: 0,
+            relieve_at: settings.queue_memory,
+            sweep: 0,
+            spill: Spill::new(settings.queue_directory.clone()),
+            queue_memory: settings.queue_memory,
+            max_hosts: settings.max_hosts,
+            domain_hosts: settings.domain_hosts,
+            refused: 0,
+        }
+    }
+
+    /// Hosts with a queue, in memory or on disk.
+    pub(crate) fn len(&self) -> usize {
+        self.warm_len() + self.cold.len()
+    }
+
+    /// All queues in memory, in the order of their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
+        (0..).zip(&self.queues).filter(|(_, queue)| !queue.is_vacant())
+    }
+
+    /// All queues in memory, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (QueueId, &mut Queue)> {
+        (0..).zip(&mut self.queues).filter(|(_, queue)| !queue.is_vacant())
+    }
+
+    /// The queue of a host, if it is in memory.
+    pub(crate) fn find(&self, host: &str) -> Option<QueueId> {
+        let hash = self.hasher.hash_one(host);
+        self.by_name.find(hash, |id| &*self.queues[*id as usize].host == host).copied()
+    }
+
+    /// Takes a new queue, and counts its host; returns its number.
+    pub(crate) fn insert(&mut self, mut queue: Queue, domains: &mut Domains) -> QueueId {
+        queue.domain = domains.of(&queue.host);
+        domains.count_host(queue.domain);
+        self.adopt(queue)
+    }
+
+    /// Takes a queue whose host is counted; returns its number.
+    pub(crate) fn adopt(&mut self, queue: Queue) -> QueueId {
+        let id = match self.vacant.pop() {
+            Some(id) => {
+                self.queues[id as usize] = queue;
+                id
+            }
+            None => {
+                self.queues.push(queue);
+                u32::try_from(self.queues.len() - 1).unwrap_or(u32::MAX)
+            }
+        };
+        let hash = self.hash(id);
+        let (queues, hasher) = (&self.queues, &self.hasher);
+        self.by_name.insert_unique(hash, id, |id| hasher.hash_one(&*queues[*id as usize].host));
+        self.measure(id);
+        id
+    }
+
+    /// The queue of a host; an empty one if it had none.
+    #[cfg(test)]
+    pub(crate) fn find_or_insert(&mut self, host: &str, domains: &mut Domains) -> QueueId {
+        self.find(host).unwrap_or_else(|| self.insert(Queue::new(host), domains))
+    }
+
+    /// The hash of a host's name.
+    fn hash(&self, id: QueueId) -> u64 {
+        self.hasher.hash_one(&*self.queues[id as usize].host)
+    }
+
+    /// Whether a URL's host, which is not in memory, has a queue or may get one. Counts the URL otherwise; returns the message for the
+    /// first.
+    pub(crate) fn has_capacity_for(
+        &mut self,
+        url: UrlRef<'_>,
+        domains: &Domains,
+    ) -> Result<(), Option<String>> {
+        if self.is_cold(url.host()) {
+            return Ok(());
+        }
         let is_full = self.len() >= self.max_hosts;
         if !is_full && domains.hosts_of(url.host()) < self.domain_hosts {
             return Ok(());

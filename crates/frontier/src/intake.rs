@@ -42,7 +42,11 @@ impl<R: Resolve> Frontier<R> {
         let answers = self.dedup.add_links(links, now);
         // Enqueued when all have their URLs: a queue's turn depends on the greatest priority of them.
         let mut queues = Vec::new();
-        for (link, _) in links.iter().zip(answers).filter(|(_, answer)| *answer == Answer::New) {
+        for (link, answer) in links.iter().zip(answers) {
+            let is_new = answer == Answer::New || answer == Answer::Known && self.takes_back(link.url, link.depth);
+            if !is_new {
+                continue;
+            }
             let queue = self.push_new(&link.candidate(link.options().as_ref()), now);
             queues.extend(queue.map(|queue| (link.page, queue)));
         }
@@ -60,12 +64,27 @@ impl<R: Resolve> Frontier<R> {
         if !self.admission.allow(candidate.url, candidate.depth, false) || self.outbox.takes(candidate) {
             return Ok(false);
         }
-        let is_new = self.dedup.add(candidate, now) == Answer::New;
+        let answer = self.dedup.add(candidate, now);
+        if answer == Answer::Suspected && candidate.depth == 0 && self.hosts.may_have_left_out(candidate.url.host()) {
+            self.verify(now)?;
+        }
+        let is_new = answer == Answer::New || self.takes_back(candidate.url, candidate.depth);
         if is_new && let Some(queue) = self.push_new(candidate, now) {
             self.enqueue(queue, now);
         }
         self.relieve(now)?;
         Ok(is_new)
+    }
+
+    /// Whether a known URL had been left out, since its host would have been one too many, and may be admitted now: it is a seed, or the
+    /// limits are greater than they were. It no longer counts as left out.
+    fn takes_back(&mut self, url: UrlRef<'_>, depth: u32) -> bool {
+        let takes = self.hosts.may_have_left_out(url.host())
+            && (depth == 0 || self.hosts.limit_for(url, &self.politeness.domains).is_none());
+        if takes {
+            self.hosts.set_refused(self.hosts.refused() - 1);
+        }
+        takes
     }
 
     /// Admits a URL that an earlier process had admitted, as an outcome of it shows, whatever the limits of hosts say now: with several

@@ -8,7 +8,7 @@ use lycosa_url::{AddressPolicy, FailureKind};
 
 use super::*;
 use crate::scripted::{
-    Names, SECOND, answer, crawl, failed, frontier, patient, robots_or, run, run_for, url, urls,
+    Names, SECOND, answer, crawl, failed, frontier, patient, robots_or, run, run_for, turn, url, urls,
 };
 
 #[test]
@@ -412,6 +412,38 @@ fn a_million_links_below_a_disallow_are_settled_in_batches() {
     }
     assert!(settled.iter().all(|count| *count <= 1_000), "{settled:?}");
     assert_eq!(settled.iter().sum::<usize>(), 5_000);
+}
+
+#[test]
+fn what_was_left_out_for_lack_of_space_comes_back_as_a_seed_or_when_there_is_more() {
+    let few = Settings { max_hosts: 1, ..Settings { robots: false, scope: Scope::Any, ..patient() } };
+    let (mut frontier, _) = frontier(few.clone());
+    frontier.add(&[url("http://a.com/")], 0).unwrap();
+    let site = &mut |request: Request, now: Micros| {
+        let links = ["http://a.com/more", "http://b.com/", "http://c.com/", "http://d.com/"];
+        answer(request, now, 200, &[], "", &links)
+    };
+    run_for(&mut frontier, 600, site);
+    assert_eq!((frontier.counts().known, frontier.counts().refused.hosts), (2, 3));
+    let mut snapshot = Vec::new();
+    frontier.save(&mut snapshot).unwrap();
+
+    let begin = |settings: &Settings| {
+        let mut next = Frontier::load(settings.clone(), Names::default(), &mut &snapshot[..]).unwrap().0;
+        next.restore().finish(601 * SECOND);
+        next
+    };
+    let mut next = begin(&few);
+    assert_eq!(next.add(&[url("http://a.com/more"), url("http://b.com/")], 601 * SECOND).unwrap(), 1, "a seed has space");
+    assert_eq!((next.counts().known, next.counts().refused.hosts), (3, 2));
+    assert_eq!(next.add(&[url("http://b.com/")], 601 * SECOND).unwrap(), 0, "once");
+
+    let mut next = begin(&Settings { max_hosts: 3, ..few });
+    let again = Request { depth: 0, ..Request::get(url("http://a.com/new")) };
+    next.add_requests(&[again], 601 * SECOND).unwrap();
+    (6_010..7_000).for_each(|tenth| drop(turn(&mut next, tenth * SECOND / 10, site)));
+    assert_eq!((next.counts().hosts, next.counts().known, next.counts().refused.hosts), (3, 5, 1));
+    assert_eq!(next.counts().tally.count(State::Done), 5, "b.com, c.com, and what was known before, each once");
 }
 
 #[test]

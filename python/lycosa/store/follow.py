@@ -156,9 +156,10 @@ class Follower:
         """Convert an error to a LycosaError with the sink's URL."""
         if isinstance(error, LycosaError):
             return error
-        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        if not text or not isinstance(error, Exception):
-            text = f"{type(error).__name__}: {text}".removesuffix(": ")
+        if isinstance(error, OSError) and error.strerror:
+            text = error.strerror
+        else:
+            text = f"{type(error).__name__}: {error}".removesuffix(": ")
         explained = StorageError(f"{self._output}: {text}")
         explained.__cause__ = error
         return explained
