@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import itertools
 import pickle
 import time
 from pathlib import Path
 from typing import Any
 
 import lycosa
+import numpy as np
 import pyarrow
 import pyarrow.compute
 import pytest
@@ -386,6 +388,63 @@ def test_requests_of_a_session_that_died_at_once_are_not_lost(tmp_path: Path) ->
     del running
     found = [(o.request.method, o.url.removeprefix(SITE), o.metadata) for o in begin(Request(f"{SITE}/b"))]
     assert sorted(found) == [("GET", "/b", {}), ("POST", "/a", {"n": 1})]
+
+
+def test_the_columns_of_a_batch_can_be_put_into_it_again() -> None:
+    requests = Requests([Request(SITE), Request(SITE, method="POST", headers=[("X", "\u00e9")], metadata={"id": [7]})])
+    responses = Responses([requests[0].respond(200, headers=HTML, body=b"<a href=/x>x</a>"), requests[1].fail("timeout")])
+    outcomes = parsed(*responses).replace("fields", [{"price": 1.5}, {}])
+    for batch, names in (
+        (requests, ("method", "priority", "cookies", "headers", "metadata", "body")),
+        (responses, ("body",)),
+        (outcomes, ("title", "noindex", "nofollow", "links", "fields", "link_priorities")),
+    ):
+        for name in names:
+            again = batch.replace(name, pyarrow.table(batch.columns([name]))[name])
+            assert again.encode() == batch.encode(), name
+    assert Request(SITE).replace(method="GET", priority=0) == Request(SITE)
+    assert Request(SITE, method="HEAD").replace(method="GET").is_plain
+    assert outcomes.replace("noindex", np.array([True, False]))[0].noindex
+
+
+def test_a_value_that_no_column_can_have_is_told_with_the_column() -> None:
+    requests = Requests([Request(SITE)])
+    for name, value, told in (
+        ("priority", 2**70, "priority: '1180591620717411303424' is not allowed; allowed: an int of at most 64 bits"),
+        ("cookies", "\ud800", "cookies: .* is not allowed; allowed: text without single surrogates"),
+        ("metadata", "[1]", "metadata: .* is not allowed; allowed: a dict, or the JSON text of one"),
+        ("metadata", "{", "metadata: .* is not allowed; allowed: a dict, or the JSON text of one"),
+    ):
+        with pytest.raises(lycosa.SettingError, match=told):
+            requests.replace(name, [value])
+
+
+def test_values_without_end_are_too_many() -> None:
+    batch = parsed(Request(SITE).respond(200))
+    with pytest.raises(lycosa.SettingError, match="mask: 'more than 1 values' is not allowed"):
+        batch.select(itertools.cycle([True]))
+    with pytest.raises(lycosa.SettingError, match="title: 'more than 1 values' is not allowed"):
+        batch.replace("title", itertools.repeat(None))
+
+
+def test_bodies_of_a_batch_that_travelled_are_in_lines_as_in_columns() -> None:
+    batch = parsed(Request(SITE).respond(200, headers=HTML, body=b"<p>page</p>"))
+    for other in (Outcomes.decode(batch.encode()), pickle.loads(pickle.dumps(batch))):  # noqa: S301
+        assert other.lines(["url", "body", "text"]) == batch.lines(["url", "body", "text"])
+        assert b"<p>page</p>" in other.lines(["body"])
+
+
+def test_rows_stay_in_a_batch_whose_columns_are_taken_by_a_wrong_name() -> None:
+    batch = parsed(Request(SITE).respond(200))
+    with pytest.raises(lycosa.SettingError, match="columns: 'titel' is not allowed"):
+        batch.take_columns(["titel"])
+    assert (len(batch.take_columns(["title"])), len(batch)) == (1, 0)
+
+
+def test_texts_are_as_long_as_the_job_allows() -> None:
+    page = Request(SITE).respond(200, headers=HTML, body=b"x" * (33 << 20))
+    batch = parsed(page, **{"parse": {"max_decoded_bytes": 64 << 20}})
+    assert len(pyarrow.table(batch.columns(["text"]))["text"][0].as_py()) == 33 << 20
 
 
 def test_links_keep_their_text_and_rel_where_that_is_asked_for() -> None:

@@ -86,7 +86,7 @@ fn add_options(headers: &mut HeaderMap, options: &RequestOptions) -> Result<(), 
         |name: &str| Failure::new(FailureKind::Protocol, format!("header field {name:?} cannot be sent"));
     let parse = |name: &str, value: &str| -> Option<(HeaderName, HeaderValue)> {
         let known = HeaderName::from_bytes(name.as_bytes()).ok()?;
-        is_settable_field(name).then_some((known, HeaderValue::from_str(value).ok()?))
+        is_settable_field(name).then_some((known, HeaderValue::from_bytes(value.as_bytes()).ok()?))
     };
     let validators = [
         ("if-none-match", &options.validators.etag),

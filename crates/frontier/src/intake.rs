@@ -43,7 +43,8 @@ impl<R: Resolve> Frontier<R> {
         // Enqueued when all have their URLs: a queue's turn depends on the greatest priority of them.
         let mut queues = Vec::new();
         for (link, answer) in links.iter().zip(answers) {
-            let is_new = answer == Answer::New || answer == Answer::Known && self.takes_back(link.url, link.depth);
+            let is_new =
+                answer == Answer::New || answer == Answer::Known && self.takes_back(link.url, link.depth);
             if !is_new {
                 continue;
             }
@@ -65,7 +66,10 @@ impl<R: Resolve> Frontier<R> {
             return Ok(false);
         }
         let answer = self.dedup.add(candidate, now);
-        if answer == Answer::Suspected && candidate.depth == 0 && self.hosts.may_have_left_out(candidate.url.host()) {
+        if answer == Answer::Suspected
+            && candidate.depth == 0
+            && self.hosts.may_have_left_out(candidate.url.host())
+        {
             self.verify(now)?;
         }
         let is_new = answer == Answer::New || self.takes_back(candidate.url, candidate.depth);

@@ -88,10 +88,15 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Restores URL and options of the lease, in case a stage has changed them: a restart finds the URL by them.
+    /// Restores URL and options of the lease, in case a stage has changed them: a restart finds the URL by them. A stage whose clock is
+    /// behind may have ended the request before it was granted: it ends now, since intervals begin at its end.
     fn restore_identity(&self, page: &mut Outcome) {
+        let Some(lease) = self.leases.get(page.response.request.lease) else { return };
+        if page.response.finished < lease.granted {
+            page.response.finished = self.trouble.health.looked().max(lease.granted);
+            page.response.started = page.response.started.max(lease.granted);
+        }
         let request = &mut page.response.request;
-        let Some(lease) = self.leases.get(request.lease) else { return };
         let waiting = &lease.waiting;
         if request.url != waiting.url {
             request.url = waiting.url.clone();

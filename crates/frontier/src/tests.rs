@@ -415,6 +415,19 @@ fn a_million_links_below_a_disallow_are_settled_in_batches() {
 }
 
 #[test]
+fn a_stage_whose_clock_is_behind_shortens_no_interval() {
+    let (mut frontier, _) = frontier(Settings { robots: false, ..patient() });
+    frontier.add(&[url("http://a.com/1"), url("http://a.com/2")], 0).unwrap();
+    let now = 100 * SECOND;
+    let mut requests = frontier.take(9, now).unwrap();
+    let mut pages = vec![answer(requests.remove(0), SECOND, 200, &[], "", &[])];
+    frontier.judge(&mut pages);
+    assert_eq!((pages[0].response.started, pages[0].response.finished), (now, now));
+    frontier.done(&pages, now).unwrap();
+    assert!(frontier.take(9, now + SECOND / 10).unwrap().is_empty());
+}
+
+#[test]
 fn what_was_left_out_for_lack_of_space_comes_back_as_a_seed_or_when_there_is_more() {
     let few = Settings { max_hosts: 1, ..Settings { robots: false, scope: Scope::Any, ..patient() } };
     let (mut frontier, _) = frontier(few.clone());
@@ -434,7 +447,11 @@ fn what_was_left_out_for_lack_of_space_comes_back_as_a_seed_or_when_there_is_mor
         next
     };
     let mut next = begin(&few);
-    assert_eq!(next.add(&[url("http://a.com/more"), url("http://b.com/")], 601 * SECOND).unwrap(), 1, "a seed has space");
+    assert_eq!(
+        next.add(&[url("http://a.com/more"), url("http://b.com/")], 601 * SECOND).unwrap(),
+        1,
+        "a seed has space"
+    );
     assert_eq!((next.counts().known, next.counts().refused.hosts), (3, 2));
     assert_eq!(next.add(&[url("http://b.com/")], 601 * SECOND).unwrap(), 0, "once");
 
@@ -443,7 +460,11 @@ fn what_was_left_out_for_lack_of_space_comes_back_as_a_seed_or_when_there_is_mor
     next.add_requests(&[again], 601 * SECOND).unwrap();
     (6_010..7_000).for_each(|tenth| drop(turn(&mut next, tenth * SECOND / 10, site)));
     assert_eq!((next.counts().hosts, next.counts().known, next.counts().refused.hosts), (3, 5, 1));
-    assert_eq!(next.counts().tally.count(State::Done), 5, "b.com, c.com, and what was known before, each once");
+    assert_eq!(
+        next.counts().tally.count(State::Done),
+        5,
+        "b.com, c.com, and what was known before, each once"
+    );
 }
 
 #[test]

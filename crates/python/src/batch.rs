@@ -67,6 +67,10 @@ impl<T> Batch<T> {
                 chosen.extend(records.get(count).cloned());
             }
             count += 1;
+            // An iterator may have no end.
+            if count > records.len() {
+                break;
+            }
         }
         if count != records.len() {
             return Err(wrong_length("mask", count, records.len()));
@@ -99,6 +103,9 @@ impl<T: Clone + Columns + Send + Sync> Batch<T> {
                 check(record)?;
             }
             count += 1;
+            if count > records.len() {
+                break;
+            }
         }
         if count != records.len() {
             return Err(wrong_length(name, count, records.len()));
@@ -106,16 +113,15 @@ impl<T: Clone + Columns + Send + Sync> Batch<T> {
         Ok(Batch::shared(records))
     }
 
-    /// Columns for Arrow libraries: all usual ones unless told otherwise.
+    /// Columns for Arrow libraries.
     pub(crate) fn table(
         &self,
         py: Python<'_>,
-        names: Option<Vec<String>>,
+        columns: &[&'static Column<T>],
         texts: TextDecoder,
     ) -> PyResult<Table> {
-        let columns = columns_named::<T>("columns", names)?;
         let records = self.all();
-        let made = py.detach(|| record_batch(&records, &columns, texts));
+        let made = py.detach(|| record_batch(&records, columns, texts));
         made.map(Table).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
@@ -205,5 +211,6 @@ fn allowed<T: 'static>(columns: impl Iterator<Item = &'static Column<T>>) -> Str
 
 /// As many values as records are needed.
 fn wrong_length(what: &str, given: usize, needed: usize) -> PyErr {
-    setting(what, format!("{given} values"), format!("one for each of the {needed} records"))
+    let given = if given > needed { format!("more than {needed} values") } else { format!("{given} values") };
+    setting(what, given, format!("one for each of the {needed} records"))
 }

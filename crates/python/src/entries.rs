@@ -1,7 +1,7 @@
 //! Records of the log as a batch: what a frontier is restored from.
 
 use bytes::Bytes;
-use lycosa_records::{Entry, Purpose, decode_entries, encode_entries};
+use lycosa_records::{Entry, MAX_ROBOTS_BYTES, Purpose, decode_entries, encode_entries};
 use lycosa_store::{Logged, Position};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -76,7 +76,10 @@ fn complete(entry: &mut Entry<'static>) {
     let is_robots = outcome.request().purpose == Purpose::Robots;
     if is_robots && outcome.rules.is_none() && outcome.received().is_some() {
         let outcome = outcome.to_mut();
-        outcome.rules = outcome.received().and_then(|received| decoded_body(received, LARGEST));
+        let text = outcome.received().and_then(|received| decoded_body(received, LARGEST));
+        // A copy: what is beyond the limit must not stay in memory.
+        outcome.rules =
+            text.map(|text| Bytes::copy_from_slice(&text[..text.len().min(MAX_ROBOTS_BYTES + 1)]));
         outcome.set_mark();
     }
 }

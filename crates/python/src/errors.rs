@@ -53,7 +53,7 @@ pub(crate) fn log(error: &LogError) -> PyErr {
 pub(crate) fn record(error: &RecordError) -> PyErr {
     match error {
         RecordError::Newer { .. } => JobVersionError::new_err(error.to_string()),
-        RecordError::Kind { .. } | RecordError::Damaged { .. } | RecordError::TooLarge => {
+        RecordError::Kind { .. } | RecordError::Damaged { .. } | RecordError::Url | RecordError::TooLarge => {
             PyValueError::new_err(error.to_string())
         }
     }

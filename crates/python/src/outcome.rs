@@ -165,8 +165,14 @@ impl Outcome {
 
     /// The body without content coding.
     #[getter]
-    fn body<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.decoded()).unwrap_or_default())
+    fn body<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        if let Some(received) = self.0.received().filter(|_| self.0.decoded.is_none())
+            && !received.body.is_memory()
+        {
+            // It is elsewhere: an error says where.
+            return body(py, &self.0.response);
+        }
+        Ok(PyBytes::new(py, &py.detach(|| self.decoded()).unwrap_or_default()))
     }
 
     /// The body as received, with its content coding.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lycosa_records::Purpose;
-use lycosa_records::columns::{TextDecoder, write_lines};
+use lycosa_records::columns::{Column, TextDecoder, write_lines};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -42,6 +42,13 @@ impl Outcomes {
     /// A batch whose bodies, as text, have no more than so many bytes.
     pub(crate) fn bounded(outcomes: Vec<lycosa_records::Outcome>, largest: usize) -> Self {
         Outcomes { batch: Batch::new(outcomes), texts: TextDecoder { largest, ..TEXTS } }
+    }
+
+    /// Decodes bodies of outcomes that have travelled, if one of these columns shows them.
+    fn decode_bodies_for(&self, py: Python<'_>, columns: &[&'static Column<lycosa_records::Outcome>]) {
+        if columns.iter().any(|column| matches!(column.name, "body" | "text")) {
+            py.detach(|| self.decode_bodies());
+        }
     }
 
     /// Decodes bodies of outcomes that have travelled.
@@ -84,11 +91,9 @@ impl BatchClass for Outcomes {
     }
 
     fn table(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
-        let is_body = |name: &String| name == "body" || name == "text";
-        if names.as_ref().is_none_or(|names| names.iter().any(is_body)) {
-            py.detach(|| self.decode_bodies());
-        }
-        self.batch.table(py, names, self.texts)
+        let columns = columns_named("columns", names)?;
+        self.decode_bodies_for(py, &columns);
+        self.batch.table(py, &columns, self.texts)
     }
 }
 
@@ -96,6 +101,8 @@ batch_class!(Outcomes {
     /// Columns as `columns` gives them, after which the batch is empty: no body is in memory twice.
     #[pyo3(signature = (names = None))]
     fn take_columns(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
+        // An unknown column is refused while the batch still has its rows.
+        columns_named::<lycosa_records::Outcome>("columns", names.clone())?;
         let taken = self.with(Batch::shared(self.batch.with(std::mem::take)));
         taken.columns(py, names)
     }
@@ -122,7 +129,9 @@ batch_class!(Outcomes {
 
     /// JSON lines of the chosen columns, in UTF-8.
     fn lines<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyBytes>> {
-        let (columns, outcomes) = (columns_named("columns", Some(names))?, self.batch.all());
+        let columns = columns_named("columns", Some(names))?;
+        self.decode_bodies_for(py, &columns);
+        let outcomes = self.batch.all();
         let lines = py.detach(|| {
             let mut lines = Vec::new();
             write_lines::<lycosa_records::Outcome>(&outcomes, &columns, self.texts, &mut lines)
@@ -134,7 +143,9 @@ batch_class!(Outcomes {
     /// Writes JSON lines of the chosen columns, in UTF-8, into a file from an offset on; gives their bytes. What was written before
     /// an error stays.
     fn write_lines(&self, py: Python<'_>, path: PathBuf, offset: u64, names: Vec<String>) -> PyResult<u64> {
-        let (columns, outcomes) = (columns_named("columns", Some(names))?, self.batch.all());
+        let columns = columns_named("columns", Some(names))?;
+        self.decode_bodies_for(py, &columns);
+        let outcomes = self.batch.all();
         let written = py.detach(|| {
             let mut file = File::options().write(true).open(path)?;
             file.seek(SeekFrom::Start(offset))?;

@@ -56,7 +56,10 @@ impl Parser {
 
     /// Parses a batch, as far as its pages fit into memory; the rest is given by fetch again, or parsed with the next batch.
     fn parse(&self, py: Python<'_>, responses: &Responses) -> Outcomes {
-        py.detach(|| Outcomes::new(self.parse_all(responses.batch.take(), responses.returns())))
+        py.detach(|| {
+            let outcomes = self.parse_all(responses.batch.take(), responses.returns());
+            Outcomes::bounded(outcomes, self.max_decoded_bytes)
+        })
     }
 }
 

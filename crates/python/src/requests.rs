@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lycosa_url::Clock;
 use pyo3::prelude::*;
 
-use crate::batch::{Batch, Table};
+use crate::batch::{Batch, Table, columns_named};
 use crate::batch_class::{BatchClass, batch_class};
 use crate::request::Request;
 use crate::store::TEXTS;
@@ -50,7 +50,7 @@ impl BatchClass for Requests {
     }
 
     fn table(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
-        self.batch.table(py, names, TEXTS)
+        self.batch.table(py, &columns_named("columns", names)?, TEXTS)
     }
 }
 

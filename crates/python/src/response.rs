@@ -7,7 +7,7 @@ use lycosa_records::header_text;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::batch::{Batch, Table, with_columns};
+use crate::batch::{Batch, Table, columns_named, with_columns};
 use crate::batch_class::{BatchClass, FromPyObjectRecord, batch_class};
 use crate::errors::storage;
 use crate::request::Request;
@@ -238,7 +238,7 @@ impl BatchClass for Responses {
     }
 
     fn table(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Table> {
-        self.batch.table(py, names, TEXTS)
+        self.batch.table(py, &columns_named("columns", names)?, TEXTS)
     }
 }
 

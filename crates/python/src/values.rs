@@ -1,5 +1,7 @@
 //! Python values as those of columns and of JSON, and back.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use lycosa_records::Metadata;
 use lycosa_records::columns::Value;
@@ -30,9 +32,9 @@ pub(crate) fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if let Ok(flag) = given.cast::<PyBool>() {
         Value::Flag(flag.is_true())
     } else if given.is_instance_of::<PyInt>() {
-        Value::Number(given.extract()?)
+        Value::Number(given.extract().map_err(|_| setting(name, given, "an int of at most 64 bits"))?)
     } else if let Ok(text) = given.cast::<PyString>() {
-        Value::Text(text.extract()?)
+        texts(name, text)?
     } else if let Ok(bytes) = given.cast::<PyBytes>() {
         Value::Bytes(Bytes::copy_from_slice(bytes.as_bytes()))
     } else if let Ok(dict) = given.cast::<PyDict>() {
@@ -41,15 +43,41 @@ pub(crate) fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         && !pairs.is_empty()
     {
         Value::Pairs(pairs)
+    } else if let Some(fields) = fields(given) {
+        Value::Pairs(fields)
     } else if let Ok(texts) = given.extract::<Vec<String>>() {
         Value::Texts(texts)
     } else if let Ok(numbers) = given.extract::<Vec<i64>>() {
         Value::Numbers(numbers)
+    } else if given.hasattr("dtype")? && given.hasattr("item")? {
+        // NumPy's scalars.
+        return value(name, &given.call_method0("item")?);
     } else {
         let found = given.get_type().name()?;
         let allowed = "None, bool, int, str, bytes, dict, a list of str, of int or of pairs of str";
         return Err(PyTypeError::new_err(format!("{name}: a {found} is not allowed; allowed: {allowed}")));
     })
+}
+
+/// A text; of a column of JSON values by name it is these, as the column itself has them.
+fn texts(name: &str, given: &Bound<'_, PyString>) -> PyResult<Value> {
+    let Ok(text) = given.extract::<String>() else {
+        return Err(setting(name, given.repr()?, "text without single surrogates"));
+    };
+    if !matches!(name, "metadata" | "fields") {
+        return Ok(Value::Text(text));
+    }
+    let parsed = given.py().import("json")?.call_method1("loads", (given,));
+    match parsed.as_ref().ok().and_then(|parsed| parsed.cast::<PyDict>().ok()) {
+        Some(dict) => Ok(Value::Map(metadata(name, dict)?)),
+        None => Err(setting(name, given.repr()?, "a dict, or the JSON text of one")),
+    }
+}
+
+/// Header fields as a column has them: a list of dictionaries with `name` and `value`.
+fn fields(given: &Bound<'_, PyAny>) -> Option<Vec<(String, String)>> {
+    let fields = given.extract::<Vec<HashMap<String, String>>>().ok().filter(|fields| !fields.is_empty())?;
+    fields.into_iter().map(|mut field| Some((field.remove("name")?, field.remove("value")?))).collect()
 }
 
 /// JSON values by name, within their bound. `told`: what they are, for errors.

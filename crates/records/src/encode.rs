@@ -29,7 +29,7 @@ pub trait Record: Serialize + DeserializeOwned {
     }
 
     /// Reads facts of the previous version.
-    fn read_before(kind: Kind, facts: &[u8]) -> Option<Self>;
+    fn read_before(kind: Kind, facts: &[u8]) -> Result<Self, RecordError>;
 }
 
 /// The bytes of a response's body that are in memory.
@@ -55,8 +55,8 @@ impl Record for Request {
         kind == Kind::Request
     }
 
-    fn read_before(_: Kind, _: &[u8]) -> Option<Self> {
-        None
+    fn read_before(_: Kind, _: &[u8]) -> Result<Self, RecordError> {
+        Err(DAMAGED)
     }
 }
 
@@ -77,8 +77,8 @@ impl Record for Response {
         attach_to(self, body);
     }
 
-    fn read_before(_: Kind, _: &[u8]) -> Option<Self> {
-        None
+    fn read_before(_: Kind, _: &[u8]) -> Result<Self, RecordError> {
+        Err(DAMAGED)
     }
 }
 
@@ -99,8 +99,8 @@ impl Record for Outcome {
         attach_to(&mut self.response, body);
     }
 
-    fn read_before(kind: Kind, facts: &[u8]) -> Option<Self> {
-        v1::read(facts)?.into_outcome(kind)
+    fn read_before(kind: Kind, facts: &[u8]) -> Result<Self, RecordError> {
+        v1::read(facts).ok_or(DAMAGED)?.into_outcome(kind).ok_or(RecordError::Url)
     }
 }
 
@@ -124,9 +124,14 @@ pub enum RecordError {
         /// Where it begins, in bytes from the start of the input.
         at: usize,
     },
+    /// It is intact, but of an earlier version, whose URLs are not all valid in this one. Readers of a log leave it out.
+    Url,
     /// It exceeds the size limit of frames.
     TooLarge,
 }
+
+/// Damage of a record whose position the caller sets.
+pub(crate) const DAMAGED: RecordError = RecordError::Damaged { at: 0 };
 
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,6 +144,9 @@ impl fmt::Display for RecordError {
             }
             RecordError::Kind { found } => write!(f, "a record of another kind: {found}"),
             RecordError::Damaged { at } => write!(f, "a damaged record at byte {at}"),
+            RecordError::Url => {
+                write!(f, "a record of version {BEFORE} with a URL that is none in version {VERSION}")
+            }
             RecordError::TooLarge => write!(f, "a record of more than 1 GiB"),
         }
     }
@@ -170,12 +178,11 @@ pub(crate) fn write_facts(into: &mut Vec<u8>, kind: Kind, body: &[u8], facts: &i
 
 /// Reads the facts of a frame whose header and checksum are valid. The caller attaches the body.
 pub fn read_facts<T: Record>(header: &Header, facts: &[u8]) -> Result<T, RecordError> {
-    let damaged = RecordError::Damaged { at: 0 };
     match header.version {
         found if found > VERSION => Err(RecordError::Newer { found, known: VERSION }),
         _ if !T::is_of(header.kind) => Err(RecordError::Kind { found: header.kind.name() }),
-        BEFORE => T::read_before(header.kind, facts).ok_or(damaged),
-        VERSION => read_map(facts).ok_or(damaged),
+        BEFORE => T::read_before(header.kind, facts),
+        VERSION => read_map(facts).ok_or(DAMAGED),
         found => Err(RecordError::Newer { found, known: VERSION }),
     }
 }

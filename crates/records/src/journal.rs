@@ -6,7 +6,7 @@ use bytes::Bytes;
 use lycosa_url::{CrawlUrl, Micros};
 use serde::{Deserialize, Serialize};
 
-use crate::encode::read_frame;
+use crate::encode::{DAMAGED, read_frame};
 use crate::frame::Kind;
 use crate::serial::is_default;
 use crate::{Outcome, Record, RecordError, Request, v1};
@@ -45,8 +45,8 @@ impl Record for Accepted<'static> {
         kind == Kind::Seed
     }
 
-    fn read_before(_: Kind, facts: &[u8]) -> Option<Self> {
-        v1::read(facts)?.into_accepted()
+    fn read_before(_: Kind, facts: &[u8]) -> Result<Self, RecordError> {
+        v1::read(facts).ok_or(DAMAGED)?.into_accepted().ok_or(RecordError::Url)
     }
 }
 
@@ -59,8 +59,8 @@ impl Record for Leased<'static> {
         kind == Kind::Lease
     }
 
-    fn read_before(_: Kind, facts: &[u8]) -> Option<Self> {
-        v1::read(facts)?.into_leased()
+    fn read_before(_: Kind, facts: &[u8]) -> Result<Self, RecordError> {
+        v1::read(facts).ok_or(DAMAGED)?.into_leased().ok_or(RecordError::Url)
     }
 }
 

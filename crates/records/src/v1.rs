@@ -87,10 +87,15 @@ impl<'de> Deserialize<'de> for Headers {
 
 /// Reads the facts of a frame; `None` if they are not of version 1.
 pub fn read(facts: &[u8]) -> Option<V1> {
-    crate::read_map(facts)
+    crate::read_map(facts).filter(V1::has_url)
 }
 
 impl V1 {
+    /// Whether it has a URL, as each record has.
+    pub fn has_url(&self) -> bool {
+        !self.url.is_empty()
+    }
+
     /// Start and end, by the crawl's clock; for a lease, when its process began and when it was granted.
     fn crawl_times(&self) -> [Micros; 2] {
         [self.started, self.finished]

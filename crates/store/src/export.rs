@@ -196,7 +196,7 @@ pub fn import(lines: &mut dyn BufRead, log: &mut Log) -> Result<Exported, Export
             (imported.skipped, imported.complete) = (head.skipped, true);
             continue;
         }
-        let entry = read_entry(&head, line).map_err(wrong)?;
+        let Some(entry) = read_entry(&head, line).map_err(wrong)? else { continue };
         imported.add(entry.kind());
         bytes += entry.memory();
         batch.push(entry);
@@ -229,25 +229,26 @@ fn write_line(line: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
     into.write_all(b"\n")
 }
 
-/// Parses a line into an entry; the error is the cause.
-fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
+/// Parses a line into an entry; the error is the cause. `None`: a line of version 1 with a URL that is none in this version.
+fn read_entry(head: &LineHead, line: &[u8]) -> Result<Option<Entry<'static>>, String> {
     let kind = Kind::from_name(&head.kind).filter(|kind| !matches!(kind, Kind::Request | Kind::Response));
     let kind =
         kind.ok_or_else(|| format!("kind is {:?}; allowed: seed, page, robots, lease, end", head.kind))?;
     match (head.version, kind) {
         (1, _) => {
             let LineBefore { record, body_base64 } = parse(line)?;
-            record
-                .into_entry(kind, decode(&body_base64)?)
-                .ok_or_else(|| "url is missing or not crawlable".into())
+            if !record.has_url() {
+                return Err("url is missing".to_owned());
+            }
+            Ok(record.into_entry(kind, decode(&body_base64)?))
         }
         (VERSION, Kind::Seed) => {
             let Line { record, .. } = parse::<Line<Accepted<'static>>>(line)?;
-            Ok(Entry::Accepted(record))
+            Ok(Some(Entry::Accepted(record)))
         }
         (VERSION, Kind::Lease) => {
             let Line { record, .. } = parse::<Line<Leased<'static>>>(line)?;
-            Ok(Entry::Leased(record))
+            Ok(Some(Entry::Leased(record)))
         }
         (VERSION, _) => {
             let Line { mut record, body_base64 } = parse::<Line<Outcome>>(line)?;
@@ -259,7 +260,7 @@ fn read_entry(head: &LineHead, line: &[u8]) -> Result<Entry<'static>, String> {
                 ));
             }
             record.attach(decode(&body_base64)?);
-            Ok(Entry::Outcome(record.into()))
+            Ok(Some(Entry::Outcome(record.into())))
         }
         (other, _) => Err(format!("a record of version {other}; this version reads 1 to {VERSION}")),
     }
@@ -381,7 +382,7 @@ mod tests {
         let cases = [
             ("\n", "line 2: EOF while parsing a value (at byte 0)"),
             ("{}\n", "line 2: missing field `kind` (at byte 2)"),
-            ("{\"kind\":\"page\"}\n", "line 2: url is missing or not crawlable"),
+            ("{\"kind\":\"page\"}\n", "line 2: url is missing"),
             ("{\"kind\":\"page\",\"version\":2}\n", "line 2: missing field `record` (at byte 27)"),
             (
                 "{\"kind\":\"page\",\"version\":9,\"record\":{}}\n",
@@ -414,7 +415,10 @@ mod tests {
             "\n",
             r#"{"kind":"page","url":"http://a.com/","error":"connect-timeout","error_detail":"silent","retry":true}"#,
             "\n",
-            r#"{"kind":"end","entries":3,"skipped":0}"#,
+            // Version 1 accepted an empty label.
+            r#"{"kind":"page","url":"http://www..a.com/","error":"name-bad"}"#,
+            "\n",
+            r#"{"kind":"end","entries":4,"skipped":0}"#,
         );
         let (directory, counted) = imported(lines);
         assert_eq!(counted.unwrap().entries, 3);

@@ -223,21 +223,24 @@ impl Reader {
         Ok(made)
     }
 
-    /// Returns the next entry, or `None` if it is not written yet.
+    /// Returns the next entry, or `None` if it is not written yet. Leaves out records of the previous version whose URL is none in this
+    /// one: it would have refused them.
     pub(crate) fn next_entry(&mut self) -> Result<Option<Logged>, LogError> {
-        let Some(frame) = self.next_frame()? else { return Ok(None) };
-        let (position, entry) = (frame.position, frame.entry());
-        match entry {
-            Ok(entry) => Ok(Some(Logged { entry, end: self.position })),
-            Err(error) => {
-                self.position = position;
-                Err(match error {
-                    RecordError::Newer { found, known } => {
-                        LogError::Newer { path: self.directory.clone(), position, found, known }
-                    }
-                    _ => self.damaged(),
-                })
-            }
+        loop {
+            let Some(frame) = self.next_frame()? else { return Ok(None) };
+            let (position, entry) = (frame.position, frame.entry());
+            let error = match entry {
+                Ok(entry) => return Ok(Some(Logged { entry, end: self.position })),
+                Err(RecordError::Url) => continue,
+                Err(error) => error,
+            };
+            self.position = position;
+            return Err(match error {
+                RecordError::Newer { found, known } => {
+                    LogError::Newer { path: self.directory.clone(), position, found, known }
+                }
+                _ => self.damaged(),
+            });
         }
     }
 

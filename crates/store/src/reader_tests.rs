@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
-use lycosa_records::frame::{FRAME_HEADER_BYTES, VERSION};
+use lycosa_records::frame::{FRAME_HEADER_BYTES, Kind, VERSION};
 use lycosa_records::{Body, Entry, Purpose};
 use lycosa_url::CrawlUrl;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use crate::error::LogError;
 use crate::layout;
 use crate::log::Log;
 use crate::reader::{Bodies, Reader};
-use crate::samples::{any_entry, entries, outcome, page, settings, written};
+use crate::samples::{any_entry, entries, outcome, page, read_all, settings, written};
 use crate::segment;
 
 /// All readable entries, and the number of bytes skipped.
@@ -110,6 +110,42 @@ fn rows_are_made_until_their_decoded_bodies_reach_the_bound() {
     assert_eq!(bodies(9), [None], "a body above the limit is omitted, its outcome is returned");
 }
 
+/// Makes a frame without a body one of another version.
+fn set_version(frame: &mut [u8], version: u8) {
+    frame[9] = version;
+    let mut crc = crc32fast::Hasher::new();
+    [&frame[..16], &frame[FRAME_HEADER_BYTES..]].iter().for_each(|part| crc.update(part));
+    let crc = crc.finalize().to_le_bytes();
+    frame[16..20].copy_from_slice(&crc);
+}
+
+#[test]
+fn a_record_of_the_version_before_whose_url_is_none_in_this_one_is_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    written(directory.path(), 1 << 20, &[page(1, 0)]);
+    let path = directory.path().join(layout::segment_name(0));
+    let mut segment = fs::read(&path).unwrap();
+    for url in ["http://www..a.com/", "http://a.com/"] {
+        let facts = std::collections::BTreeMap::from([("url", url), ("error", "name-bad")]);
+        let facts = lycosa_records::write_map(&facts).unwrap();
+        let mut frame = Vec::new();
+        assert!(lycosa_records::frame::write(&mut frame, Kind::Page, &[], |into| {
+            into.extend_from_slice(&facts);
+            true
+        }));
+        set_version(&mut frame, 1);
+        segment.extend_from_slice(&frame);
+    }
+    fs::write(&path, segment).unwrap();
+    let read = read_all(directory.path());
+    assert_eq!(
+        read.iter().map(|entry| entry.url().as_str()).collect::<Vec<_>>(),
+        ["http://example.com/1", "http://a.com/"]
+    );
+    let (_, skipped) = salvage(directory.path());
+    assert_eq!(skipped, 0, "it is no damage");
+}
+
 #[test]
 fn a_record_of_a_later_version_is_told_with_its_place_and_both_versions() {
     let directory = tempfile::tempdir().unwrap();
@@ -117,11 +153,7 @@ fn a_record_of_a_later_version_is_told_with_its_place_and_both_versions() {
     let path = directory.path().join(layout::segment_name(0));
     let mut bytes = fs::read(&path).unwrap();
     let frame = &mut bytes[usize::try_from(positions[1]).unwrap()..usize::try_from(positions[2]).unwrap()];
-    frame[9] = VERSION + 1;
-    let mut crc = crc32fast::Hasher::new();
-    [&frame[..16], &frame[FRAME_HEADER_BYTES..]].iter().for_each(|part| crc.update(part));
-    let crc = crc.finalize().to_le_bytes();
-    frame[16..20].copy_from_slice(&crc);
+    set_version(frame, VERSION + 1);
     fs::write(&path, bytes).unwrap();
     let mut reader = Reader::open(directory.path(), Bodies::All).unwrap();
     assert_eq!(entries(reader.read(9, usize::MAX)), [page(1, 0)]);

@@ -100,7 +100,7 @@ def dying(method: str, error: BaseException) -> Sink:
         (SystemExit(0), "mine:pages: SystemExit: 0"),
         (PanicError("index out of bounds"), "mine:pages: PanicError: index out of bounds"),
         (ValueError(), "mine:pages: ValueError"),
-        (KeyError("url"), "mine:pages: 'url'"),
+        (KeyError("url"), "mine:pages: KeyError: 'url'"),
     ],
 )
 def test_whatever_a_sink_dies_of_is_its_failure(method: str, error: BaseException, told: str) -> None:

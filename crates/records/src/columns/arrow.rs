@@ -27,7 +27,7 @@ pub fn record_batch<T>(
     columns: &[&'static Column<T>],
     texts: TextDecoder,
 ) -> Result<RecordBatch, ArrowError> {
-    let arrays = columns.iter().map(|column| array(records, column, texts)).collect();
+    let arrays = columns.iter().map(|column| array(records, column, texts)).collect::<Result<_, _>>()?;
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(records.len()));
     RecordBatch::try_new_with_options(schema(columns), arrays, &options)
 }
@@ -71,15 +71,56 @@ fn header_fields() -> Fields {
     vec![Field::new("name", DataType::Utf8, false), Field::new("value", DataType::Utf8, false)].into()
 }
 
+/// Bytes of the values of a column of many records, at most: Arrow counts them in 32 bits.
+const MAX_COLUMN_BYTES: usize = i32::MAX as usize;
+
+/// Records that are so few that their values cannot exceed [`MAX_COLUMN_BYTES`], unless these are bodies: fetch and parse limit what one
+/// page has to less than 4 MiB of each.
+const FEW: usize = 512;
+
+/// Bytes of a column's values.
+fn value_bytes<T>(records: &[impl AsRef<T>], column: &Column<T>) -> usize {
+    let each = || records.iter().map(AsRef::as_ref);
+    match column.get {
+        Get::Bytes(get, _) => each().filter_map(get).map(Bytes::len).sum(),
+        _ if records.len() < FEW => 0,
+        Get::Text(get) => each().map(|record| get(record).len()).sum(),
+        Get::MaybeText(get) => each().filter_map(get).map(|text| text.len()).sum(),
+        Get::Texts(get) => each().flat_map(get).map(|text| text.len()).sum(),
+        Get::Steps(get) => each().flat_map(get).map(|(url, _)| url.len()).sum(),
+        Get::Fields(get) => each().flat_map(get).map(|(name, value)| name.len().max(value.len())).sum(),
+        Get::Json(get) => {
+            each().filter_map(get).map(|map| serde_json::to_string(map).map_or(0, |text| text.len())).sum()
+        }
+        Get::Status(_) | Get::Number(_) | Get::Large(_) | Get::Signed(_) | Get::Flag(_) | Get::Time(_) => 0,
+        // Texts are counted while they are decoded.
+        Get::Numbers(_) | Get::Flags(_) | Get::DecodedText(..) => 0,
+    }
+}
+
+/// The error of a column with more than [`MAX_COLUMN_BYTES`].
+fn too_large(name: &str, records: usize) -> ArrowError {
+    ArrowError::InvalidArgumentError(format!(
+        "{name}: the values of {records} records have more than 2 GiB, the limit of an Arrow column; take parts of the batch"
+    ))
+}
+
 /// One column.
-fn array<T>(records: &[impl AsRef<T>], column: &Column<T>, texts: TextDecoder) -> ArrayRef {
+fn array<T>(
+    records: &[impl AsRef<T>],
+    column: &Column<T>,
+    texts: TextDecoder,
+) -> Result<ArrayRef, ArrowError> {
+    if value_bytes(records, column) > MAX_COLUMN_BYTES {
+        return Err(too_large(column.name, records.len()));
+    }
     let each = || records.iter().map(AsRef::as_ref);
     let text = |values: &mut dyn FnMut(&mut StringBuilder)| -> ArrayRef {
         let mut builder = StringBuilder::with_capacity(records.len(), records.len() * 32);
         values(&mut builder);
         Arc::new(builder.finish())
     };
-    match column.get {
+    Ok(match column.get {
         Get::Text(get) => text(&mut |builder| each().for_each(|record| builder.append_value(get(record)))),
         Get::MaybeText(get) => {
             text(&mut |builder| each().for_each(|record| builder.append_option(get(record))))
@@ -141,9 +182,10 @@ fn array<T>(records: &[impl AsRef<T>], column: &Column<T>, texts: TextDecoder) -
         }),
         Get::Bytes(get, _) => bodies(each().map(get)),
         Get::DecodedText(body, charset) => {
-            decoded_texts(each().map(|record| (body(record), charset(record))), texts)
+            let rows = each().map(|record| (body(record), charset(record)));
+            return decoded_texts(rows, texts).ok_or_else(|| too_large(column.name, records.len()));
         }
-    }
+    })
 }
 
 /// An array of numbers; null for `None`.
@@ -195,26 +237,35 @@ fn bodies<'a>(mut bodies: impl ExactSizeIterator<Item = Option<&'a Bytes>> + Clo
     Arc::new(builder.finish())
 }
 
-/// Bodies as text; null for those that are not text. A single body is not copied.
+/// Bodies as text; null for those that are not text. A single body is not copied. `None`: more than [`MAX_COLUMN_BYTES`].
 fn decoded_texts<'a>(
     rows: impl ExactSizeIterator<Item = (Option<&'a Bytes>, Option<&'a str>)> + Clone,
     texts: TextDecoder,
-) -> ArrayRef {
+) -> Option<ArrayRef> {
     if rows.len() == 1
         && let Some((Some(body), charset)) = rows.clone().next()
     {
-        let Some(text) = texts.text(Some(body), charset) else { return Arc::new(StringArray::new_null(1)) };
+        let Some(text) = texts.text(Some(body), charset) else {
+            return Some(Arc::new(StringArray::new_null(1)));
+        };
         let offsets = OffsetBuffer::from_lengths([text.len()]);
         let bytes = match text {
             Cow::Borrowed(text) => part_of(body, text.as_bytes()).into(),
             Cow::Owned(text) => Buffer::from(text.into_bytes()),
         };
-        return Arc::new(StringArray::new(offsets, bytes, None));
+        return Some(Arc::new(StringArray::new(offsets, bytes, None)));
     }
-    let bytes = rows.clone().filter_map(|(body, _)| body).map(Bytes::len).sum();
-    let mut builder = StringBuilder::with_capacity(rows.len(), bytes);
-    rows.for_each(|(body, charset)| builder.append_option(texts.text(body, charset)));
-    Arc::new(builder.finish())
+    let bytes: usize = rows.clone().filter_map(|(body, _)| body).map(Bytes::len).sum();
+    let mut builder = StringBuilder::with_capacity(rows.len(), bytes.min(MAX_COLUMN_BYTES));
+    for (body, charset) in rows {
+        let text = texts.text(body, charset);
+        let length = text.as_ref().map_or(0, |text| text.len());
+        if builder.values_slice().len() + length > MAX_COLUMN_BYTES {
+            return None;
+        }
+        builder.append_option(text);
+    }
+    Some(Arc::new(builder.finish()))
 }
 
 /// Bytes as a slice of a body, sharing its memory; copied if they are not part of it.

@@ -30,9 +30,14 @@ macro_rules! columns {
     (@set $set:expr) => { Some($set) };
 }
 
-/// A request's options, created if there are none.
-fn options(request: &mut Request) -> &mut RequestOptions {
-    request.options.get_or_insert_default()
+/// Changes a request's options; a plain GET has none.
+fn change(
+    request: &mut Request,
+    change: impl FnOnce(&mut RequestOptions) -> Result<(), WrongValue>,
+) -> Result<(), WrongValue> {
+    change(request.options.get_or_insert_default())?;
+    request.options.take_if(|options| **options == RequestOptions::default());
+    Ok(())
 }
 
 /// The stable name of an outcome's failure.
@@ -115,9 +120,13 @@ fn metadata(request: &Request) -> Option<&Metadata> {
 
 /// Replaces a response's body.
 fn set_body(response: &mut Response, value: Value) -> Result<(), WrongValue> {
-    let (given, body) = (value.name(), value.bytes()?);
-    let no_response = WrongValue { given, allowed: "no value: there is no response" };
-    response.result.as_mut().map(|received| received.body = Body::Memory(body)).map_err(|_| no_response)
+    match &mut response.result {
+        Ok(received) => received.body = Body::Memory(value.bytes()?),
+        // As the column has it.
+        Err(_) if value == Value::None => {}
+        Err(_) => return Err(value.wrong("None: there is no response")),
+    }
+    Ok(())
 }
 
 /// Replaces an outcome's links; links that stay keep their details and `nofollow`.
@@ -145,7 +154,7 @@ columns! { Request:
     /// The URL, in canonical form.
     ["url"] Get::Text(|request| request.url.as_str());
     /// The method.
-    ["method"] Get::Text(|request| request.method()), set |request, value| { options(request).method = value.text()?.unwrap_or_default(); Ok(()) };
+    ["method"] Get::Text(|request| request.method()), set |request, value| change(request, |options| { options.method = value.text()?.filter(|method| &**method != "GET").unwrap_or_default(); Ok(()) });
     /// Purpose of the request: page, robots, sitemap, resource.
     ["purpose"] Get::Text(|request| request.purpose.as_str());
     /// The lease's number; unique within a crawl.
@@ -155,7 +164,7 @@ columns! { Request:
     /// The task within the job.
     ["task"] Get::Text(|request| &request.task.name);
     /// Requests with a greater priority come first: -4 to 4, what is beyond counts as these.
-    ["priority"] Get::Signed(|request| request.options.as_ref().map_or(0, |options| options.priority)), set |request, value| { options(request).priority = value.number("an int of 32 bits")?; Ok(()) };
+    ["priority"] Get::Signed(|request| request.options.as_ref().map_or(0, |options| options.priority)), set |request, value| change(request, |options| { options.priority = value.number("an int of 32 bits")?; Ok(()) });
     /// Number of links from the nearest seed.
     ["depth"] Get::Number(|request| request.depth);
     /// Number of earlier tries.
@@ -167,13 +176,13 @@ columns! { Request:
     /// Value of the header field cookie.
     ["cookies"] Get::MaybeText(|request| borrowed(request.cookies.as_deref())), set |request, value| { request.cookies = value.text()?; Ok(()) };
     /// Header fields that add to the crawler's own or replace them: name and value.
-    ["headers"] Get::Fields(own_fields), set |request, value| { options(request).headers = value.pairs()?; Ok(()) };
+    ["headers"] Get::Fields(own_fields), set |request, value| change(request, |options| { options.headers = value.pairs()?; Ok(()) });
     /// When the lease expires, by the crawl's clock.
     ["deadline"] Get::Time(|request| request.deadline);
     /// The user's metadata: JSON values by name.
-    ["metadata"] Get::Json(metadata), set |request, value| { options(request).metadata = value.map()?; Ok(()) };
+    ["metadata"] Get::Json(metadata), set |request, value| change(request, |options| { options.metadata = value.map()?; Ok(()) });
     /// Body of the request.
-    ["body"] Get::Bytes(|request| request.options.as_ref().map(|options| &options.body), |_| None), set |request, value| { options(request).body = value.bytes()?; Ok(()) };
+    ["body"] Get::Bytes(|request| request.options.as_ref().map(|options| &options.body), |_| None), set |request, value| change(request, |options| { options.body = if value == Value::None { bytes::Bytes::new() } else { value.bytes()? }; Ok(()) });
 }
 
 columns! { Response:
