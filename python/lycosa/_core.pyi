@@ -631,7 +631,10 @@ class Outcomes:
     def __iter__(self) -> Iterator[Outcome]: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
-        """Return the columns of ``rows()`` for any Arrow library (Arrow PyCapsule interface): ``columns`` has all records."""
+        """Return the columns of ``rows()`` for any Arrow library (Arrow PyCapsule interface).
+
+        ``columns`` has those of all records.
+        """
 
 @final
 class Entries:

@@ -290,7 +290,7 @@ class MisplacedSink(Sink):
     [
         (CountingSink, r"CountingSink.write returned str; expected: int \| None"),
         (MisplacedSink, "MisplacedSink.open returned str; expected: int"),
-        (NoSink, "mine:pages: NoSink.write"),
+        (NoSink, "mine:pages: NotImplementedError: NoSink.write"),
     ],
 )
 def test_a_sink_that_gives_what_it_must_not_is_told(kind: type[Sink], told: str, tmp_path: Path) -> None:

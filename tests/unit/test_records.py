@@ -391,8 +391,9 @@ def test_requests_of_a_session_that_died_at_once_are_not_lost(tmp_path: Path) ->
 
 
 def test_the_columns_of_a_batch_can_be_put_into_it_again() -> None:
-    requests = Requests([Request(SITE), Request(SITE, method="POST", headers=[("X", "\u00e9")], metadata={"id": [7]})])
-    responses = Responses([requests[0].respond(200, headers=HTML, body=b"<a href=/x>x</a>"), requests[1].fail("timeout")])
+    post = Request(SITE, method="POST", headers=[("X", "\u00e9")], metadata={"id": [7]})
+    page = Request(SITE).respond(200, headers=HTML, body=b"<a href=/x>x</a>")
+    requests, responses = Requests([Request(SITE), post]), Responses([page, post.fail("timeout")])
     outcomes = parsed(*responses).replace("fields", [{"price": 1.5}, {}])
     for batch, names in (
         (requests, ("method", "priority", "cookies", "headers", "metadata", "body")),

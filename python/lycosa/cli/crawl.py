@@ -39,7 +39,8 @@ The log of all requests and outcomes is in DIR/log; outputs follow it. A crawl t
 is resumed with the same DIR: `lycosa crawl --dir DIR` uses its recorded settings and outputs; options
 override them, and differences are shown. The value none lifts a limit: --max-pages none. With --job, the
 file replaces all recorded settings. A SEED is added to those of the crawl; a known one, done or failed, is
-fetched again. scope, max_depth, frontier.key, .shards and .shard_by cannot change. --retry-failed fetches failed URLs again.
+fetched again. --retry-failed fetches failed URLs again. scope, max_depth, frontier.key, frontier.shards and
+frontier.shard_by cannot change.
 At the end the crawl says why it ended, and how to resume it.
 
 Any key of a job can be given with --set, for example --set politeness.host_interval=2; `lycosa job template`

@@ -138,7 +138,8 @@ impl Value {
     pub(crate) fn map(self) -> Result<Metadata, WrongValue> {
         match self {
             Value::Map(map) => Ok(map),
-            other => Err(other.wrong("a dict")),
+            Value::None => Ok(Metadata::new()),
+            other => Err(other.wrong("a dict or None")),
         }
     }
 }
