@@ -1224,8 +1224,8 @@ class Log:
     def first(self) -> int:
         """Return the log's first position: more than 0 once segments were removed."""
 
-    def torn(self) -> tuple[int, int] | None:
-        """Return position and size of the unfinished tail that was set aside at opening after a crash, or `None`."""
+    def torn(self) -> tuple[int, int, bool] | None:
+        """Return position and size of the tail that was set aside at opening, and whether it has whole records; or `None`."""
 
     def retain(self, position: int) -> int:
         """Remove the segments that end at or before a position; returns how many. The newest always stays."""

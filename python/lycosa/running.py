@@ -260,10 +260,14 @@ class Running:
         """Log what is resumed, and how it differs."""
         path = self._directory.path
         if torn := self._log.torn():
-            position, size = torn
-            logger.info(
-                "%s: the log's end was torn by a crash: %d bytes set aside as torn-%020d", path, size, position
-            )
+            position, size, has_records = torn
+            if has_records:
+                text = "%s: the log is damaged at position %d: %d bytes, whole records among them, set aside as torn-%020d"
+                text += "; their URLs are fetched again"
+                logger.warning(text, path, position, size, position)
+            else:
+                text = "%s: the log's end was torn by a crash: %d bytes set aside as torn-%020d"
+                logger.info(text, path, size, position)
         begun, here = self._record.public_suffix_list, _core.public_suffix_list()
         if begun != here:
             text = "%s: started with the Public Suffix List of %s, resumed with that of %s: hosts may change domains"

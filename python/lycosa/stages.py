@@ -206,8 +206,11 @@ class Log(Protocol):
     def retain(self, position: int) -> int:
         """Remove the files that end at or before a position; returns how many."""
 
-    def torn(self) -> tuple[int, int] | None:
-        """Return position and size of the unfinished tail that was set aside at opening after a crash, or `None`."""
+    def torn(self) -> tuple[int, int, bool] | None:
+        """Return position and size of the tail that was set aside at opening, and whether it has whole records; or `None`.
+
+        A crash leaves an unfinished record; whole records behind it are a sign of damage.
+        """
 
     def summary(self) -> dict[str, Any]:
         """Return counts of what was recorded."""

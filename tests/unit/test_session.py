@@ -131,7 +131,10 @@ def rows_of(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("damage", ["torn", "flipped"])
-def test_what_a_damaged_end_of_the_log_held_is_fetched_again(damage: str, job: str, tmp_path: Path) -> None:
+def test_what_a_damaged_end_of_the_log_held_is_fetched_again(
+    damage: str, job: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "lycosa")
     output = tmp_path / "pages.jsonl"
     before = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, output=output, max_pages=20)}
     (segment,) = (tmp_path / "log").glob("*.log")
@@ -143,6 +146,8 @@ def test_what_a_damaged_end_of_the_log_held_is_fetched_again(damage: str, job: s
     segment.write_bytes(content)
     again = {page.url for page in lycosa.crawl(job=job, directory=tmp_path)}
     assert before & again, "what was lost is fetched again"
+    (told,) = [record for record in caplog.records if "set aside" in record.message]
+    assert told.levelname == ("INFO" if damage == "torn" else "WARNING")
     assert len(list((tmp_path / "log").glob("torn-*"))) == 1
     urls = rows_of(output)
     assert len(set(urls)) == len(urls), "each record once, although the output was ahead of the log"

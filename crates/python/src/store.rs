@@ -250,8 +250,8 @@ impl Log {
     }
 
     /// What was set aside when the log was opened: position and bytes.
-    fn torn(&self) -> Option<(Position, u64)> {
-        self.torn.map(|torn| (torn.position, torn.bytes))
+    fn torn(&self) -> Option<(Position, u64, bool)> {
+        self.torn.map(|torn| (torn.position, torn.bytes, torn.has_frames))
     }
 
     /// Removes the segments that end at or before a position; gives how many.

@@ -17,23 +17,28 @@ pub struct Torn {
     pub position: Position,
     /// Its length.
     pub bytes: u64,
+    /// Whether it has intact frames: then a crash alone has hardly made it, but damage in the midst of the segment.
+    pub has_frames: bool,
 }
 
 /// Cuts off the newest segment from its first frame on that is not intact, and returns the resulting end of the
 /// log.
 pub(crate) fn repair(directory: &Path, start: Position) -> Result<(Position, Option<Torn>), LogError> {
     let mut reader = Reader::open_at(directory, start, Bodies::All)?;
-    let end = loop {
+    let (end, has_frames) = loop {
         match reader.next_frame() {
             Ok(Some(_)) => {}
-            Ok(None) => break reader.position(),
+            Ok(None) => break (reader.position(), false),
             // A segment header is durable before any frame follows: a crash cannot damage it.
-            Err(LogError::Damaged { position, .. }) if position > start => break position,
+            Err(LogError::Damaged { position, .. }) if position > start => {
+                reader.skip_damage()?;
+                break (position, matches!(reader.next_frame(), Ok(Some(_))));
+            }
             Err(error) => return Err(error),
         }
     };
     let bytes = set_aside(directory, start, end).map_err(|error| LogError::of(directory, error))?;
-    Ok((end, (bytes > 0).then_some(Torn { position: end, bytes })))
+    Ok((end, (bytes > 0).then_some(Torn { position: end, bytes, has_frames })))
 }
 
 /// Copies everything after a position to a file of its own, truncates the segment, and returns the number of bytes.

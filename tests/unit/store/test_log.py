@@ -123,7 +123,8 @@ def test_what_a_crash_tore_is_set_aside_and_told(log: Path) -> None:
     writer = _core.Log(log, MIB)
     torn = writer.torn()
     assert torn is not None
-    position, size = torn
+    position, size, has_records = torn
+    assert not has_records
     assert position == writer.end() == len(whole) - 3 - size
     assert (log / f"torn-{position:020}").read_bytes() == whole[position:-3]
 
