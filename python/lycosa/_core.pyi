@@ -1225,7 +1225,7 @@ class Log:
         """Return the log's first position: more than 0 once segments were removed."""
 
     def torn(self) -> tuple[int, int, bool] | None:
-        """Return position and size of the tail that was set aside at opening, and whether it has whole records; or `None`."""
+        """Return position and size of what was set aside at opening, and whether it has whole records; or `None`."""
 
     def retain(self, position: int) -> int:
         """Remove the segments that end at or before a position; returns how many. The newest always stays."""

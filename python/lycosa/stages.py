@@ -207,7 +207,7 @@ class Log(Protocol):
         """Remove the files that end at or before a position; returns how many."""
 
     def torn(self) -> tuple[int, int, bool] | None:
-        """Return position and size of the tail that was set aside at opening, and whether it has whole records; or `None`.
+        """Return position and size of what was set aside at opening, and whether it has whole records; or `None`.
 
         A crash leaves an unfinished record; whole records behind it are a sign of damage.
         """
