@@ -65,6 +65,14 @@ def test_a_follower_goes_on_where_it_was(log: Path) -> None:
     assert sorted(seen) == ["/", "/a", "/b", "/old"]
 
 
+def test_a_body_that_was_not_read_is_an_error_and_not_empty(log: Path) -> None:
+    outcomes = _core.LogReader(log, with_body=False).read(10, MIB)
+    page = next(outcome for outcome in outcomes if outcome.status == 200)
+    for body in ("body", "wire_body"):
+        with pytest.raises(StorageError, match="the body is in the log at position"):
+            getattr(page, body)
+
+
 def test_followers_of_a_live_log_see_what_is_on_the_disk(log: Path) -> None:
     end = segment(log).stat().st_size
     writer = _core.Log(log, MIB, commit_interval=3600)

@@ -347,6 +347,18 @@ mod tests {
     }
 
     #[test]
+    fn a_column_of_more_than_arrow_can_count_is_an_error() {
+        let body = Bytes::from(vec![0; 64 << 20]);
+        let rows = [(); 33].map(|()| {
+            let mut one = row(Some(""), None);
+            one.decoded = Some(body.clone());
+            one
+        });
+        let told = record_batch(&rows, &[Outcome::column("body").unwrap()], TEXTS).unwrap_err();
+        assert!(told.to_string().contains("body: the values of 33 records have more than 2 GiB"), "{told}");
+    }
+
+    #[test]
     fn text_that_is_no_part_of_a_body_is_copied() {
         let body = Bytes::from_static(b"a page");
         assert_eq!(part_of(&body, b"elsewhere"), "elsewhere");
