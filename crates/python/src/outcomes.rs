@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use lycosa_records::Purpose;
 use lycosa_records::columns::{Column, TextDecoder, write_lines};
@@ -26,22 +27,29 @@ pub(crate) struct Outcomes {
     pub(crate) batch: Batch<lycosa_records::Outcome>,
     /// How bodies become text.
     texts: TextDecoder,
+    /// How many of them the log has recorded, if it could not record all: it goes on there.
+    pub(crate) recorded: AtomicUsize,
 }
 
 impl Outcomes {
     /// A batch.
     pub(crate) fn new(outcomes: Vec<lycosa_records::Outcome>) -> Self {
-        Outcomes { batch: Batch::new(outcomes), texts: TEXTS }
+        Outcomes::unrecorded(Batch::new(outcomes), TEXTS)
     }
 
     /// A batch of outcomes that others may hold.
     pub(crate) fn shared(outcomes: Vec<Arc<lycosa_records::Outcome>>) -> Self {
-        Outcomes { batch: Batch::shared(outcomes), texts: TEXTS }
+        Outcomes::unrecorded(Batch::shared(outcomes), TEXTS)
     }
 
     /// A batch whose bodies, as text, have no more than so many bytes.
     pub(crate) fn bounded(outcomes: Vec<lycosa_records::Outcome>, largest: usize) -> Self {
-        Outcomes { batch: Batch::new(outcomes), texts: TextDecoder { largest, ..TEXTS } }
+        Outcomes::unrecorded(Batch::new(outcomes), TextDecoder { largest, ..TEXTS })
+    }
+
+    /// A batch of which the log has recorded none.
+    fn unrecorded(batch: Batch<lycosa_records::Outcome>, texts: TextDecoder) -> Self {
+        Outcomes { batch, texts, recorded: AtomicUsize::new(0) }
     }
 
     /// Decodes bodies of outcomes that have travelled, if one of these columns shows them.
@@ -75,11 +83,11 @@ impl BatchClass for Outcomes {
     }
 
     fn alone(batch: Batch<Self::Record>) -> Self {
-        Outcomes { batch, texts: TEXTS }
+        Outcomes::unrecorded(batch, TEXTS)
     }
 
     fn with(&self, batch: Batch<Self::Record>) -> Self {
-        Outcomes { batch, texts: self.texts }
+        Outcomes::unrecorded(batch, self.texts)
     }
 
     fn item(&self, record: Arc<Self::Record>) -> Outcome {

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -130,9 +130,16 @@ impl Log {
         let appended = py.detach(|| {
             self.clock.note();
             requests.batch.with(|requests| {
-                let mut entries =
-                    requests.iter().map(|request| Entry::leased(request, self.opened, now, offset));
-                ENCODED.with_borrow_mut(|encoded| self.write(encoded, &mut entries))
+                let leased = |request| Entry::leased(request, self.opened, now, offset);
+                let mut entries = requests.iter().map(|request| leased(request)).peekable();
+                ENCODED.with_borrow_mut(|encoded| {
+                    while entries.peek().is_some() {
+                        encoded.clear();
+                        encode(&mut entries, encoded)?;
+                        self.inner.lock().0.append_encoded(encoded)?;
+                    }
+                    Ok(())
+                })
             })
         });
         appended.map_err(|error| errors::log(&error))
@@ -141,7 +148,9 @@ impl Log {
     /// Records outcomes.
     fn append(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<()> {
         let appended = py.detach(|| {
-            outcomes.batch.with(|outcomes| ENCODED.with_borrow_mut(|encoded| self.record(outcomes, encoded)))
+            outcomes
+                .batch
+                .with(|all| ENCODED.with_borrow_mut(|encoded| self.record(all, &outcomes.recorded, encoded)))
         });
         appended.map_err(|error| errors::log(&error))
     }
@@ -310,40 +319,44 @@ const ENCODED_KEPT: usize = 4 << 20;
 const REPLAY_ENTRIES: usize = 1_000;
 
 impl Log {
-    /// Records outcomes. They are encoded before the log is locked, since lanes share it.
+    /// Records outcomes, in pieces that are encoded before the log is locked, since lanes share it. `recorded`: how many were recorded
+    /// when the last call for these outcomes failed; a full disk makes the caller come again.
     fn record(
         &self,
         outcomes: &[Arc<lycosa_records::Outcome>],
+        recorded: &AtomicUsize,
         encoded: &mut Vec<u8>,
     ) -> Result<(), LogError> {
-        let mut entries = outcomes.iter().map(|outcome| Entry::of(outcome));
-        encoded.clear();
-        encode(&mut entries, encoded)?;
-        let (log, summary) = &mut *self.inner.lock();
-        if let Some(failed) = &self.failed {
-            // First: what fails here has changed nothing, and what is too much here goes when the log is restored.
-            lock(failed).add(outcomes.iter().map(AsRef::as_ref))?;
+        let mut rest = outcomes.get(recorded.load(Ordering::Relaxed)..).unwrap_or_default();
+        while !rest.is_empty() {
+            encoded.clear();
+            let count = encode(rest.iter().map(|outcome| Entry::of(outcome)), encoded)?;
+            let (piece, others) = rest.split_at(count);
+            self.record_piece(piece, encoded)?;
+            recorded.fetch_add(count, Ordering::Relaxed);
+            rest = others;
         }
-        let end = log.append_encoded(encoded, entries)?;
-        self.takings.appended(outcomes.iter(), end, self.clock.clock().now());
-        // Only now: a full disk makes the caller come again with the same outcomes.
-        outcomes.iter().for_each(|outcome| summary.add(outcome));
+        recorded.store(0, Ordering::Relaxed);
         encoded.clear();
         encoded.shrink_to(ENCODED_KEPT);
         Ok(())
     }
 
-    /// Records entries, encoded without the lock as far as they are few.
-    fn write<'a>(
+    /// Records outcomes that are encoded, or none of them.
+    fn record_piece(
         &self,
-        encoded: &mut Vec<u8>,
-        entries: &mut impl Iterator<Item = Entry<'a>>,
+        outcomes: &[Arc<lycosa_records::Outcome>],
+        encoded: &[u8],
     ) -> Result<(), LogError> {
-        encoded.clear();
-        encode(entries, encoded)?;
-        if !encoded.is_empty() {
-            self.inner.lock().0.append_encoded(encoded, entries)?;
+        let (log, summary) = &mut *self.inner.lock();
+        if let Some(failed) = &self.failed {
+            // First: what fails here has changed nothing, and what is too much here goes when the log is restored.
+            lock(failed).add(outcomes.iter().map(AsRef::as_ref))?;
         }
+        let end = log.append_encoded(encoded)?;
+        self.takings.appended(outcomes.iter(), end, self.clock.clock().now());
+        // Only now: a full disk makes the caller come again with the same outcomes.
+        outcomes.iter().for_each(|outcome| summary.add(outcome));
         Ok(())
     }
 

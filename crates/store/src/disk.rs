@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use nix::fcntl::{FallocateFlags, fallocate};
+
 /// The disk under the log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk {
@@ -25,6 +27,13 @@ impl Disk {
             bytes
         };
         file.write_all_at(bytes, offset)
+    }
+
+    /// Reserves space for bytes of a file from an offset on; its length stays. Returns whether that is done: not each file system can,
+    /// and a disk may be almost full.
+    pub(crate) fn reserve(&self, file: &File, offset: u64, bytes: u64) -> bool {
+        let (Ok(offset), Ok(bytes)) = (offset.try_into(), bytes.try_into()) else { return false };
+        fallocate(file, FallocateFlags::FALLOC_FL_KEEP_SIZE, offset, bytes).is_ok()
     }
 
     /// Makes a file's content and length durable.

@@ -45,15 +45,25 @@ impl Default for LogSettings {
 /// Bytes that are encoded before they are written: so few that they stay in the processor's cache. With 8 MiB a page took 13 % more CPU.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Encodes entries for [`Log::append_encoded`], without the log: writers that share it encode side by side. Entries beyond
-/// [`WRITE_BYTES`] are left in the iterator: they are encoded piece by piece while they are written.
-pub fn encode<'a>(entries: &mut impl Iterator<Item = Entry<'a>>, into: &mut Vec<u8>) -> Result<(), LogError> {
-    while into.len() < WRITE_BYTES
-        && let Some(entry) = entries.next()
-    {
+/// Bytes for which space is reserved on the disk at once, and the length of a segment from which on that is done.
+const RESERVED_BYTES: u64 = 16 << 20;
+const RESERVE_FROM: u64 = 4 << 20;
+
+/// Encodes entries for [`Log::append_encoded`], without the log: writers that share it encode side by side. Returns how many it has
+/// encoded: entries beyond [`WRITE_BYTES`] are left for another call.
+pub fn encode<'a>(
+    entries: impl IntoIterator<Item = Entry<'a>>,
+    into: &mut Vec<u8>,
+) -> Result<usize, LogError> {
+    let mut count = 0;
+    for entry in entries {
         put(&entry, into)?;
+        count += 1;
+        if into.len() >= WRITE_BYTES {
+            break;
+        }
     }
-    Ok(())
+    Ok(count)
 }
 
 /// Encodes an entry.
@@ -74,6 +84,8 @@ pub struct Log {
     is_before: bool,
     /// Whether bytes of a failed append may follow the end.
     unclean: bool,
+    /// The length of the segment up to which space is reserved on the disk.
+    reserved: u64,
     buffer: Vec<u8>,
     torn: Option<Torn>,
     disk: Disk,
@@ -125,6 +137,7 @@ impl Log {
             segment_bytes: settings.segment_bytes,
             is_before,
             unclean: false,
+            reserved: 0,
             buffer: Vec::new(),
             torn,
             disk,
@@ -151,14 +164,18 @@ impl Log {
     /// Appends entries and returns the position after the last. They become durable with the next commit.
     /// After an error none of them is in the log, and they can be appended again later.
     pub fn append<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<Position, LogError> {
-        self.append_encoded(&[], entries)
+        self.append_by(|log| log.append_batch(entries))
     }
 
-    /// The same of entries that [`encode`] has encoded, and of those that it has left.
-    pub fn append_encoded<'a>(
+    /// The same of entries that [`encode`] has encoded.
+    pub fn append_encoded(&mut self, encoded: &[u8]) -> Result<Position, LogError> {
+        self.append_by(|log| log.write(encoded))
+    }
+
+    /// Appends what `write` writes, or nothing.
+    fn append_by(
         &mut self,
-        encoded: &[u8],
-        rest: impl IntoIterator<Item = Entry<'a>>,
+        write: impl FnOnce(&mut Self) -> Result<(), LogError>,
     ) -> Result<Position, LogError> {
         self.commits.check()?;
         self.clean()?;
@@ -166,7 +183,7 @@ impl Log {
             self.begin_segment()?;
         }
         let begin = self.end;
-        match self.append_batch(encoded, rest) {
+        match write(self) {
             Ok(()) => {
                 self.commits.written(self.end);
                 Ok(self.end)
@@ -225,14 +242,9 @@ impl Log {
     }
 
     /// Writes a batch into the newest segment.
-    fn append_batch<'a>(
-        &mut self,
-        encoded: &[u8],
-        rest: impl IntoIterator<Item = Entry<'a>>,
-    ) -> Result<(), LogError> {
-        self.write(encoded)?;
+    fn append_batch<'a>(&mut self, entries: impl IntoIterator<Item = Entry<'a>>) -> Result<(), LogError> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        for entry in rest {
+        for entry in entries {
             put(&entry, &mut buffer)?;
             if buffer.len() >= WRITE_BYTES {
                 self.write(&buffer)?;
@@ -253,6 +265,7 @@ impl Log {
             return Ok(());
         }
         let offset = self.end - self.start;
+        self.reserve(offset + frames.len() as u64);
         self.disk
             .write(&self.segment, frames, offset)
             .map_err(|error| LogError::of(&self.directory, error))?;
@@ -260,8 +273,27 @@ impl Log {
         Ok(())
     }
 
+    /// Reserves space on the disk for a segment that grows to this length, and beyond: writing into reserved space takes a quarter less
+    /// CPU time. Short segments reserve none, and a disk that cannot is not asked again for this segment.
+    fn reserve(&mut self, length: u64) {
+        if length > self.reserved && length >= RESERVE_FROM {
+            let until = length + RESERVED_BYTES;
+            self.reserved =
+                if self.disk.reserve(&self.segment, length, RESERVED_BYTES) { until } else { u64::MAX };
+        }
+    }
+
+    /// Gives reserved space back that the segment does not use.
+    fn release(&mut self) -> std::io::Result<()> {
+        match std::mem::take(&mut self.reserved) {
+            0 => Ok(()),
+            _ => self.segment.set_len(self.end - self.start),
+        }
+    }
+
     /// Commits the current segment, then creates the next one.
     fn begin_segment(&mut self) -> Result<(), LogError> {
+        self.release().map_err(|error| LogError::of(&self.directory, error))?;
         self.commits.commit()?;
         let made = segment::create(&self.directory, self.end, &self.disk);
         let file = made.map_err(|error| LogError::of(&self.directory, error))?;
@@ -280,5 +312,12 @@ impl Log {
             self.unclean = false;
         }
         Ok(())
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // If this fails, the next writer uses the space.
+        drop(self.clean().map(|()| self.release()));
     }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import threading
 import time
 from pathlib import Path
@@ -71,6 +72,33 @@ def test_a_body_that_was_not_read_is_an_error_and_not_empty(log: Path) -> None:
     for body in ("body", "wire_body"):
         with pytest.raises(StorageError, match="the body is in the log at position"):
             getattr(page, body)
+
+
+def test_a_batch_that_fits_on_the_disk_in_part_is_recorded_later_and_nothing_of_it_twice(tmp_path: Path) -> None:
+    writer = _core.Log(tmp_path / "log", 64 * MIB, commit_interval=3600)
+    pages = [_core.Request(f"{SITE}/{page}").respond(200, body=bytes(700_000)) for page in range(8)]
+    outcomes = _core.Parser(make_job({"seeds": [SITE]})).parse(_core.Responses(pages))
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3 * MIB, unlimited[1]))
+    try:
+        for _ in range(2):
+            with pytest.raises(StorageError, match="File too large"):
+                writer.append(outcomes)
+            assert (len(outcomes), 0 < writer.summary()["pages"] < 8) == (8, True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    writer.append(outcomes)
+    assert urls(_core.LogReader(tmp_path / "log").read(100, 64 * MIB)) == [f"/{page}" for page in range(8)]
+    assert writer.summary()["pages"] == 8
+
+
+def test_space_that_is_reserved_for_the_log_is_given_back(tmp_path: Path) -> None:
+    writer = _core.Log(tmp_path / "log", 64 * MIB, commit_interval=3600)
+    pages = [_core.Request(f"{SITE}/{page}").respond(200, body=bytes(700_000)) for page in range(8)]
+    writer.append(_core.Parser(make_job({"seeds": [SITE]})).parse(_core.Responses(pages)))
+    del writer
+    found = segment(tmp_path / "log").stat()
+    assert found.st_blocks * 512 < found.st_size + MIB
 
 
 def test_followers_of_a_live_log_see_what_is_on_the_disk(log: Path) -> None:
