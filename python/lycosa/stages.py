@@ -159,7 +159,10 @@ class Log(Protocol):
         """Record requests that are about to be sent."""
 
     def append(self, outcomes: Outcomes) -> None:
-        """Record outcomes."""
+        """Record outcomes.
+
+        After StorageFull it is called again with the same batch: what was recorded of it is not recorded again.
+        """
 
     def sync(self) -> None:
         """Sync appended records to the disk."""

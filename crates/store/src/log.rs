@@ -137,7 +137,8 @@ impl Log {
             segment_bytes: settings.segment_bytes,
             is_before,
             unclean: false,
-            reserved: 0,
+            // A process that was killed has given nothing back.
+            reserved: end - start,
             buffer: Vec::new(),
             torn,
             disk,
@@ -286,7 +287,7 @@ impl Log {
     /// Gives reserved space back that the segment does not use.
     fn release(&mut self) -> std::io::Result<()> {
         match std::mem::take(&mut self.reserved) {
-            0 => Ok(()),
+            0..RESERVE_FROM => Ok(()),
             _ => self.segment.set_len(self.end - self.start),
         }
     }
