@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::Position;
+use crate::behind::Behind;
 use crate::disk::Disk;
 use crate::error::LogError;
 use crate::reader::{Bodies, Reader};
@@ -221,6 +222,7 @@ impl Drop for Commits {
 impl Shared {
     /// Main loop of the thread: waits until a commit is due, commits, and retries after a failure.
     fn run(&self) {
+        let mut behind = Behind::default();
         let mut state = self.lock();
         loop {
             state = self.wait_until_due(state);
@@ -230,11 +232,15 @@ impl Shared {
                 state = self.sync_beside(state);
             }
             if written > committed && !state.lost {
-                let (file, start) = state.segment.clone();
+                let segment = state.segment.clone();
+                let (file, start) = &segment;
                 (state.since, state.urgent) = (None, false);
                 drop(state);
-                let result = if failed { self.write_again(&file, start, committed..written) } else { Ok(()) };
-                let result = result.and_then(|()| self.disk.sync(&file));
+                let result = if failed { self.write_again(file, *start, committed..written) } else { Ok(()) };
+                let result = result.and_then(|()| self.disk.sync(file));
+                if result.is_ok() {
+                    behind.committed(&segment, written);
+                }
                 state = self.lock();
                 self.finish(&mut state, written, result);
             }

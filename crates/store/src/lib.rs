@@ -4,6 +4,7 @@
 //! [`Log`] writes it, [`Reader`] follows it. It consists of the records and frames of `lycosa-records`. Its guarantees are
 //! listed at the top of `log.rs`, `reader.rs` and `commit.rs` (group commit).
 
+mod behind;
 mod commit;
 mod disk;
 mod error;
