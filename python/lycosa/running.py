@@ -262,8 +262,8 @@ class Running:
         if torn := self._log.torn():
             position, size, has_records = torn
             if has_records:
-                text = "%s: the log is damaged at position %d: %d bytes, whole records among them, set aside as "
-                text += "torn-%020d; their URLs are fetched again"
+                text = "%s: the log is damaged at position %d, or the power failed: %d bytes, with whole records, "
+                text += "set aside as torn-%020d; their URLs are fetched again"
                 logger.warning(text, path, position, size, position)
             else:
                 text = "%s: the log's end was torn by a crash: %d bytes set aside as torn-%020d"

@@ -212,7 +212,7 @@ class Log(Protocol):
     def torn(self) -> tuple[int, int, bool] | None:
         """Return position and size of what was set aside at opening, and whether it has whole records; or `None`.
 
-        A crash leaves an unfinished record; whole records behind it are a sign of damage.
+        A killed process leaves an unfinished record; whole records behind it are a sign of damage, or of a power cut.
         """
 
     def summary(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@
 mod crowds;
 mod evict;
 mod retries;
+pub(crate) mod space;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
@@ -21,7 +22,7 @@ use std::ops::{Index, IndexMut};
 use std::path::PathBuf;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use lycosa_url::{Digest, Micros, UrlRef};
+use lycosa_url::{Digest, Micros};
 
 use crate::Settings;
 use crate::codec::damaged;
@@ -170,41 +171,6 @@ impl Hosts {
     /// The hash of a host's name.
     fn hash(&self, id: QueueId) -> u64 {
         self.hasher.hash_one(&*self.queues[id as usize].host)
-    }
-
-    /// Whether a URL's host, which is not in memory, has a queue or may get one. Counts the URL otherwise; returns the message for the
-    /// first.
-    pub(crate) fn has_capacity_for(
-        &mut self,
-        url: UrlRef<'_>,
-        domains: &Domains,
-    ) -> Result<(), Option<String>> {
-        if self.is_cold(url.host()) {
-            return Ok(());
-        }
-        let Some((limit, setting)) = self.limit_for(url, domains) else { return Ok(()) };
-        self.refused += 1;
-        if self.refused > 1 {
-            return Err(None);
-        }
-        let url = url.as_str();
-        Err(Some(format!("links to new hosts are left out: {setting} is {limit}; the first: {url}")))
-    }
-
-    /// The limit that leaves no space for a URL's host, which is new, and its setting.
-    pub(crate) fn limit_for(&self, url: UrlRef<'_>, domains: &Domains) -> Option<(usize, &'static str)> {
-        if self.len() >= self.max_hosts {
-            Some((self.max_hosts, "frontier.max_hosts"))
-        } else if domains.hosts_of(url.host()) >= self.domain_hosts {
-            Some((self.domain_hosts as usize, "politeness.domain_hosts"))
-        } else {
-            None
-        }
-    }
-
-    /// Whether known URLs of a host were left out: a host whose URLs were admitted is never forgotten.
-    pub(crate) fn may_have_left_out(&self, host: &str) -> bool {
-        self.refused > 0 && self.find(host).is_none() && !self.is_cold(host)
     }
 
     /// Links that were left out, since their host would have been one too many.
@@ -409,27 +375,6 @@ mod tests {
 
     fn url(text: &str) -> CrawlUrl {
         CrawlUrl::parse(text).unwrap()
-    }
-
-    #[test]
-    fn a_host_has_one_queue_and_no_more_hosts_get_one_than_may() {
-        let settings = Settings { domain_hosts: 2, max_hosts: 3, ..Settings::default() };
-        let (mut hosts, mut domains) = (Hosts::new(&settings), Domains::default());
-        let mut add = |text: &str, hosts: &mut Hosts| {
-            let url = url(text);
-            hosts
-                .has_capacity_for(url.borrow(), &domains)
-                .map(|()| hosts.find_or_insert(url.host(), &mut domains))
-        };
-        assert_eq!(add("http://a.com/", &mut hosts), Ok(0));
-        assert_eq!(add("http://a.com/2", &mut hosts), Ok(0));
-        assert_eq!(add("http://b.a.com/", &mut hosts), Ok(1));
-        let text =
-            "links to new hosts are left out: politeness.domain_hosts is 2; the first: http://c.a.com/";
-        assert_eq!(add("http://c.a.com/", &mut hosts), Err(Some(text.to_owned())));
-        assert_eq!(add("http://d.com/", &mut hosts), Ok(2));
-        assert_eq!(add("http://e.com/", &mut hosts), Err(None), "said once");
-        assert_eq!((hosts.len(), hosts.refused(), hosts.find("c.a.com")), (3, 2, None));
     }
 
     #[test]

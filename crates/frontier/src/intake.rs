@@ -1,11 +1,13 @@
 //! From a link to its host's queue: admission, dedup, memory.
 
+use std::borrow::Cow;
 use std::io;
 
 use lycosa_records::{Outcome, RequestOptions};
 use lycosa_url::{Micros, UrlRef};
 
 use crate::hosts::is_full;
+use crate::hosts::space::Coming;
 use crate::schedule::QueueId;
 use crate::state::State;
 use crate::waiting::{Candidate, Waiting, prioritised};
@@ -39,15 +41,11 @@ impl<'a> AllowedLink<'a> {
 impl<R: Resolve> Frontier<R> {
     /// Enqueues the new ones among links that the rules allow.
     pub(crate) fn admit_links(&mut self, links: &[AllowedLink<'_>], now: Micros) -> io::Result<()> {
-        let answers = self.dedup.add_links(links, now);
+        let links = self.with_space(links);
+        let answers = self.dedup.add_links(&links, now);
         // Enqueued when all have their URLs: a queue's turn depends on the greatest priority of them.
         let mut queues = Vec::new();
-        for (link, answer) in links.iter().zip(answers) {
-            let is_new =
-                answer == Answer::New || answer == Answer::Known && self.takes_back(link.url, link.depth);
-            if !is_new {
-                continue;
-            }
+        for (link, _) in links.iter().zip(answers).filter(|(_, answer)| *answer == Answer::New) {
             let queue = self.push_new(&link.candidate(link.options().as_ref()), now);
             queues.extend(queue.map(|queue| (link.page, queue)));
         }
@@ -65,14 +63,10 @@ impl<R: Resolve> Frontier<R> {
         if !self.admission.allow(candidate.url, candidate.depth, false) || self.outbox.takes(candidate) {
             return Ok(false);
         }
-        let answer = self.dedup.add(candidate, now);
-        if answer == Answer::Suspected
-            && candidate.depth == 0
-            && self.hosts.may_have_left_out(candidate.url.host())
-        {
-            self.verify(now)?;
+        if candidate.depth > 0 && !self.has_space(candidate.url, &mut Coming::default()) {
+            return Ok(false);
         }
-        let is_new = answer == Answer::New || self.takes_back(candidate.url, candidate.depth);
+        let is_new = self.dedup.add(candidate, now) == Answer::New;
         if is_new && let Some(queue) = self.push_new(candidate, now) {
             self.enqueue(queue, now);
         }
@@ -80,15 +74,22 @@ impl<R: Resolve> Frontier<R> {
         Ok(is_new)
     }
 
-    /// Whether a known URL had been left out, since its host would have been one too many, and may be admitted now: it is a seed, or the
-    /// limits are greater than they were. It no longer counts as left out.
-    fn takes_back(&mut self, url: UrlRef<'_>, depth: u32) -> bool {
-        let takes = self.hosts.may_have_left_out(url.host())
-            && (depth == 0 || self.hosts.limit_for(url, &self.politeness.domains).is_none());
-        if takes {
-            self.hosts.set_refused(self.hosts.refused() - 1);
+    /// Those of the links whose hosts have a queue or space for one, in their order.
+    fn with_space<'l, 'a>(&mut self, links: &'l [AllowedLink<'a>]) -> Cow<'l, [AllowedLink<'a>]> {
+        if !self.hosts.may_refuse(links.len(), &self.politeness.domains) {
+            return Cow::Borrowed(links);
         }
-        takes
+        let mut coming = Coming::default();
+        Cow::Owned(links.iter().filter(|link| self.has_space(link.url, &mut coming)).copied().collect())
+    }
+
+    /// Whether a link's host has a queue or space for one, besides those that come.
+    fn has_space<'a>(&mut self, url: UrlRef<'a>, coming: &mut Coming<'a>) -> bool {
+        let space = self.hosts.has_space(url, coming, &self.politeness.domains);
+        if let Err(Some(message)) = &space {
+            self.trouble.health.report(message.clone());
+        }
+        space.is_ok()
     }
 
     /// Admits a URL that an earlier process had admitted, as an outcome of it shows, whatever the limits of hosts say now: with several
@@ -160,11 +161,8 @@ impl<R: Resolve> Frontier<R> {
     /// Puts a new URL into its host's queue; returns the queue if it is in no schedule.
     fn push_new(&mut self, candidate: &Candidate<'_>, now: Micros) -> Option<QueueId> {
         let found = self.hosts.find(candidate.url.host());
-        if candidate.depth > 0
-            && found.is_none()
-            && let Err(message) = self.hosts.has_capacity_for(candidate.url, &self.politeness.domains)
-        {
-            message.into_iter().for_each(|message| self.trouble.health.report(message));
+        // Of suspected links, which wait, space is known only now.
+        if candidate.depth > 0 && found.is_none() && !self.has_space(candidate.url, &mut Coming::default()) {
             return None;
         }
         self.tally.shift(State::Unknown, State::Waiting, 1);

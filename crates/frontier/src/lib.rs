@@ -306,8 +306,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// Numbers for progress and reports.
     pub fn counts(&self) -> Counts {
-        // A link that was refused for its host is known, so that it is refused once.
-        let known = self.dedup.len().saturating_sub(self.hosts.refused());
+        let known = self.dedup.len();
         let next_turn_us =
             self.schedule.due_at().map_or(0, |due| due.saturating_sub(self.trouble.health.looked()));
         let outbox = self.outbox.len() as u64;

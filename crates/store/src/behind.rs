@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-use crate::Position;
+use crate::{Position, layout};
 
 /// Bytes before the committed position that stay in the cache: outputs follow the log by seconds.
 const KEPT: u64 = 256 << 20;
@@ -15,36 +15,42 @@ const KEPT: u64 = 256 << 20;
 /// Bytes that are freed at once; a multiple of each page size.
 const STEP: u64 = 8 << 20;
 
-/// The segments whose pages are in the cache, the newest at the back.
-#[derive(Debug, Default)]
+/// The segments whose pages are in the cache, the newest at the back. Their files are not kept open: one that is removed gives its space
+/// back.
+#[derive(Debug)]
 pub(crate) struct Behind {
+    directory: PathBuf,
     segments: VecDeque<Cached>,
 }
 
-/// A segment, and the offset up to which it has been freed.
+/// The start of a segment, and the offset up to which it has been freed.
 #[derive(Debug)]
 struct Cached {
-    file: Arc<File>,
     start: Position,
     freed: u64,
 }
 
 impl Behind {
-    /// The log is on the disk up to a position of its newest segment.
-    pub(crate) fn committed(&mut self, (file, start): &(Arc<File>, Position), committed: Position) {
-        if self.segments.back().is_none_or(|newest| newest.start != *start) {
-            self.segments.push_back(Cached { file: Arc::clone(file), start: *start, freed: 0 });
+    /// Behind the commits of a log.
+    pub(crate) fn new(directory: &Path) -> Self {
+        Behind { directory: directory.to_owned(), segments: VecDeque::new() }
+    }
+
+    /// The log is on the disk up to a position of its newest segment, which has this start.
+    pub(crate) fn committed(&mut self, start: Position, committed: Position) {
+        if self.segments.back().is_none_or(|newest| newest.start != start) {
+            self.segments.push_back(Cached { start, freed: 0 });
         }
         let until = committed.saturating_sub(KEPT);
         while let Some(oldest) = self.segments.front_mut() {
             let offset = until.saturating_sub(oldest.start) / STEP * STEP;
-            oldest.free(offset);
+            oldest.free(&self.directory, offset);
             let is_over = self.segments.get(1).is_some_and(|next| next.start <= until);
             if !is_over {
                 break;
             }
             if let Some(mut oldest) = self.segments.pop_front() {
-                oldest.free(u64::MAX);
+                oldest.free(&self.directory, u64::MAX);
             }
         }
     }
@@ -52,14 +58,15 @@ impl Behind {
 
 impl Cached {
     /// Frees up to an offset. It is advice: an error changes nothing but the memory.
-    fn free(&mut self, offset: u64) {
+    fn free(&mut self, directory: &Path, offset: u64) {
         if offset <= self.freed {
             return;
         }
         // A length of 0 reaches to the end of the file.
         let length = if offset == u64::MAX { 0 } else { offset - self.freed };
-        if let (Ok(from), Ok(length)) = (self.freed.try_into(), length.try_into()) {
-            let _ = posix_fadvise(&*self.file, from, length, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+        let file = File::open(directory.join(layout::segment_name(self.start)));
+        if let (Ok(file), Ok(from), Ok(length)) = (file, self.freed.try_into(), length.try_into()) {
+            let _ = posix_fadvise(&file, from, length, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
         }
         self.freed = offset;
     }
@@ -76,16 +83,15 @@ mod tests {
 
     #[test]
     fn what_is_far_behind_the_committed_position_is_freed_once_in_whole_steps() {
-        let segment = |start| (Arc::new(tempfile::tempfile().unwrap()), start);
-        let (first, second) = (segment(0), segment(300 << 20));
-        let mut behind = Behind::default();
-        behind.committed(&first, KEPT + STEP - 1);
+        let (first, second) = (0, 300 << 20);
+        let mut behind = Behind::new(Path::new("removed"));
+        behind.committed(first, KEPT + STEP - 1);
         assert_eq!(freed(&behind), [(0, 0)]);
-        behind.committed(&first, KEPT + 2 * STEP + 5);
+        behind.committed(first, KEPT + 2 * STEP + 5);
         assert_eq!(freed(&behind), [(0, 2 * STEP)]);
-        behind.committed(&second, (300 << 20) + KEPT - 1);
+        behind.committed(second, second + KEPT - 1);
         assert_eq!(freed(&behind), [(0, 296 << 20), (300 << 20, 0)], "the end of the first is too near");
-        behind.committed(&second, (300 << 20) + KEPT + STEP);
+        behind.committed(second, second + KEPT + STEP);
         assert_eq!(freed(&behind), [(300 << 20, STEP)]);
     }
 }

@@ -222,7 +222,7 @@ impl Drop for Commits {
 impl Shared {
     /// Main loop of the thread: waits until a commit is due, commits, and retries after a failure.
     fn run(&self) {
-        let mut behind = Behind::default();
+        let mut behind = Behind::new(&self.directory);
         let mut state = self.lock();
         loop {
             state = self.wait_until_due(state);
@@ -232,14 +232,13 @@ impl Shared {
                 state = self.sync_beside(state);
             }
             if written > committed && !state.lost {
-                let segment = state.segment.clone();
-                let (file, start) = &segment;
+                let (file, start) = state.segment.clone();
                 (state.since, state.urgent) = (None, false);
                 drop(state);
-                let result = if failed { self.write_again(file, *start, committed..written) } else { Ok(()) };
-                let result = result.and_then(|()| self.disk.sync(file));
+                let result = if failed { self.write_again(&file, start, committed..written) } else { Ok(()) };
+                let result = result.and_then(|()| self.disk.sync(&file));
                 if result.is_ok() {
-                    behind.committed(&segment, written);
+                    behind.committed(start, written);
                 }
                 state = self.lock();
                 self.finish(&mut state, written, result);

@@ -1,6 +1,6 @@
 //! The log's writer: frames are buffered and written in few system calls per batch.
 //!
-//! Guarantees: an append is atomic, also on a full disk; a batch is in one segment; a segment is durable before the
+//! Guarantees: an append is atomic, also on a full disk, and in one segment; a segment is durable before the
 //! next one is created; only one process writes; a torn tail after a crash is moved to a file of its own when the log
 //! is opened again, never deleted.
 
@@ -86,6 +86,8 @@ pub struct Log {
     unclean: bool,
     /// The length of the segment up to which space is reserved on the disk.
     reserved: u64,
+    /// The process that writes: one that it forks may drop its copy.
+    process: u32,
     buffer: Vec<u8>,
     torn: Option<Torn>,
     disk: Disk,
@@ -139,6 +141,7 @@ impl Log {
             unclean: false,
             // A process that was killed has given nothing back.
             reserved: end - start,
+            process: std::process::id(),
             buffer: Vec::new(),
             torn,
             disk,
@@ -277,10 +280,15 @@ impl Log {
     /// Reserves space on the disk for a segment that grows to this length, and beyond: writing into reserved space takes a quarter less
     /// CPU time. Short segments reserve none, and a disk that cannot is not asked again for this segment.
     fn reserve(&mut self, length: u64) {
-        if length > self.reserved && length >= RESERVE_FROM {
-            let until = length + RESERVED_BYTES;
-            self.reserved =
-                if self.disk.reserve(&self.segment, length, RESERVED_BYTES) { until } else { u64::MAX };
+        if length <= self.reserved || length < RESERVE_FROM {
+            return;
+        }
+        if self.disk.reserve(&self.segment, length, RESERVED_BYTES) {
+            self.reserved = length + RESERVED_BYTES;
+        } else {
+            // A part may be reserved: others need it more. If this fails, it is given back at the end.
+            drop(self.segment.set_len(self.end - self.start));
+            self.reserved = u64::MAX;
         }
     }
 
@@ -318,7 +326,9 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        // If this fails, the next writer uses the space.
-        drop(self.clean().map(|()| self.release()));
+        if self.process == std::process::id() {
+            // If this fails, the next writer uses the space.
+            drop(self.clean().map(|()| self.release()));
+        }
     }
 }

@@ -17,7 +17,7 @@ pub struct Torn {
     pub position: Position,
     /// Its length.
     pub bytes: u64,
-    /// Whether it has intact frames: then a crash alone has hardly made it, but damage in the midst of the segment.
+    /// Whether it has intact frames: then it is not what a killed process leaves, but damage, or a power cut.
     pub has_frames: bool,
 }
 

@@ -88,7 +88,7 @@ class Shard:
         self._is_inside = True
         judged = self._own.judge(outcomes)
         if len(judged) == 0:
-            self.leave()
+            self._leave()
         return judged
 
     def done(self, outcomes: Outcomes) -> None:
@@ -99,13 +99,18 @@ class Shard:
         except BaseException:
             self._gate.is_broken = True
             raise
-        self.leave()
+        self._leave()
 
     def leave(self) -> None:
-        """End the section, if this lane is inside: also where an error ended it."""
+        """End the section of a lane that an error ended inside it: the log may have a part of its outcomes."""
         if self._is_inside:
-            self._is_inside = False
-            self._gate.leave()
+            self._gate.is_broken = True
+            self._leave()
+
+    def _leave(self) -> None:
+        """End the section."""
+        self._is_inside = False
+        self._gate.leave()
 
 
 class Shards:

@@ -110,5 +110,5 @@ class PatientLog:
         self._try(self._log.sync)
 
     def _try(self, write: Callable[[], None]) -> None:
-        """Write as soon as there is space. A failed write leaves the log unchanged, so that it can be retried."""
+        """Write as soon as there is space. A failed write can be tried again: what it wrote is not written twice."""
         self._patience.insist(self._place, write, "what was not recorded is fetched again next time")

@@ -69,6 +69,8 @@ pub(crate) struct Domains {
     /// By the key of the name: names would take more memory, and two of them that collide share turns and budget.
     by_key: HashTable<DomainId>,
     keys: NameKeys,
+    /// The greatest number of hosts of one domain.
+    most_hosts: u32,
 }
 
 impl Domains {
@@ -108,6 +110,12 @@ impl Domains {
     pub(crate) fn count_host(&mut self, id: DomainId) {
         let hosts = &mut self.all[id as usize].hosts;
         *hosts = hosts.saturating_add(1);
+        self.most_hosts = self.most_hosts.max(*hosts);
+    }
+
+    /// The greatest number of hosts of one domain.
+    pub(crate) fn most_hosts(&self) -> u32 {
+        self.most_hosts
     }
 
     /// How many there are.
@@ -222,6 +230,7 @@ impl Domains {
             while !rest.is_empty() {
                 let domain = unpack_domain(&mut rest).ok_or_else(damaged)?;
                 let id = DomainId::try_from(self.all.len()).map_err(|_| damaged())?;
+                self.most_hosts = self.most_hosts.max(domain.hosts);
                 self.all.push(domain);
                 let all = &self.all;
                 self.by_key.insert_unique(domain.key, id, |id| all[*id as usize].key);
