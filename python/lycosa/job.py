@@ -383,8 +383,8 @@ class Frontier(Section):
     max_hosts: int | None = Field(
         None,
         ge=1,
-        description="hosts of the whole crawl, done ones too, in memory or on disk; links to more are dropped. none: as "
-        "many as fit into an eighth of memory",
+        description="hosts of the whole crawl, done ones too, in memory or on disk; links to more are dropped. none: "
+        "as many as fit into an eighth of memory",
     )
     warm_hosts: int | None = Field(
         None,
