@@ -91,15 +91,17 @@ impl<'a> Frame<'a> {
 
     /// What stands in the facts, which have to be of these kinds. `before`: the same of facts of version 1.
     fn facts<T: DeserializeOwned>(&self, kinds: &[Kind], before: Option<T>) -> Result<T, RecordError> {
-        let read = match self.version {
+        let damaged = RecordError::Damaged { at: 0 };
+        match self.version {
             found if found > VERSION => return Err(RecordError::Newer { found, known: VERSION }),
             _ if !kinds.contains(&self.kind()) => {
                 return Err(RecordError::Kind { found: self.kind().name() });
             }
-            VERSION => lycosa_records::read_map(self.facts),
-            _ => before,
-        };
-        read.ok_or(RecordError::Damaged { at: 0 })
+            VERSION => lycosa_records::read_map(self.facts).ok_or(damaged),
+            // What is left of facts of version 1 is the URL.
+            _ if before.is_none() && v1::read(self.facts).is_some() => Err(RecordError::Url),
+            _ => before.ok_or(damaged),
+        }
     }
 
     /// What stands in facts of version 1.

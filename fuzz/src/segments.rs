@@ -126,8 +126,19 @@ impl Segments {
         match Frame::of(rest).map(|frame| (frame.length() as u64, frame.entry())) {
             Some((length, Ok(entry))) => Answer::Record(Box::new(Logged { entry, end: position + length })),
             Some((_, Err(RecordError::Newer { found, .. }))) => Answer::Newer { position, found },
+            // Left out.
+            Some((length, Err(RecordError::Url))) => self.answer(position + length),
             None if may_go_on && is_last => Answer::End,
             _ => Answer::Damage { position },
+        }
+    }
+
+    /// Where the next record is: behind the beginning of a segment, and frames that are left out.
+    pub(crate) fn behind_left_out(&self, position: u64) -> u64 {
+        let position = self.behind_beginning(position).expect("a segment");
+        match Frame::of(self.rest(position).0).map(|frame| (frame.length() as u64, frame.entry())) {
+            Some((length, Err(RecordError::Url))) => self.behind_left_out(position + length),
+            _ => position,
         }
     }
 
