@@ -98,8 +98,13 @@ impl<'a> Frame<'a> {
                 return Err(RecordError::Kind { found: self.kind().name() });
             }
             VERSION => lycosa_records::read_map(self.facts).ok_or(damaged),
-            // What is left of facts of version 1 is the URL.
-            _ if before.is_none() && v1::read(self.facts).is_some() => Err(RecordError::Url),
+            // Version 1 has neither requests nor responses; of its other records only the URL may be none any more.
+            _ if before.is_none()
+                && !kinds.iter().any(|kind| matches!(kind, Kind::Request | Kind::Response))
+                && v1::read(self.facts).is_some() =>
+            {
+                Err(RecordError::Url)
+            }
             _ => before.ok_or(damaged),
         }
     }
