@@ -93,10 +93,8 @@ impl<'a> Frame<'a> {
     fn facts<T: DeserializeOwned>(&self, kinds: &[Kind], before: Option<T>) -> Result<T, RecordError> {
         let damaged = RecordError::Damaged { at: 0 };
         match self.version {
-            found if found > VERSION => return Err(RecordError::Newer { found, known: VERSION }),
-            _ if !kinds.contains(&self.kind()) => {
-                return Err(RecordError::Kind { found: self.kind().name() });
-            }
+            found if found > VERSION => Err(RecordError::Newer { found, known: VERSION }),
+            _ if !kinds.contains(&self.kind()) => Err(RecordError::Kind { found: self.kind().name() }),
             VERSION => lycosa_records::read_map(self.facts).ok_or(damaged),
             // Version 1 has neither requests nor responses; of its other records only the URL may be none any more.
             _ if before.is_none()
