@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
 
 from lycosa.checked import checked
 from lycosa.errors import LycosaError, StorageError, StorageFull
@@ -16,13 +15,6 @@ from lycosa.store.restart import gap
 
 #: Interval, in seconds, at which a follower that has caught up checks for new records.
 PAUSE = 0.2
-
-
-def _of_sink(traceback: TracebackType | None) -> TracebackType | None:
-    """Leave out this module's frames, which would keep the log in use as long as somebody has the error."""
-    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
-        traceback = traceback.tb_next
-    return traceback
 
 
 class Follower:
@@ -89,8 +81,6 @@ class Follower:
         except BaseException as error:
             # Also SystemExit and a Rust library's PanicException, which would end the thread silently.
             self._error = self._explained(error)
-            for each in (error, self._error):
-                each.__traceback__ = _of_sink(each.__traceback__)
 
     def _patiently_open(self) -> Follow:
         """Open the sink at its last commit."""

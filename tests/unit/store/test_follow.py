@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sqlite3
 import threading
 from dataclasses import replace
@@ -92,26 +91,6 @@ def dying(method: str, error: BaseException) -> Sink:
 
     sink: Sink = type("Dying", (Sink,), {"write": lambda *_: None, method: die})("mine:pages")
     return sink
-
-
-def test_the_crawl_of_a_sink_that_died_is_resumed_in_the_same_process(tmp_path: Path) -> None:
-    def crawl(output: Sink) -> lycosa.Crawl:
-        return lycosa.crawl(
-            "http://93.184.216.34/",
-            directory=tmp_path,
-            user_agent="t/1 (t@example.org)",
-            politeness={"host_interval": 0, "address_interval": 0, "robots": False},
-            output=output,
-            stages=lambda stages: replace(stages, fetch=ScriptedFetch(lambda url: (200, [], b"page"))),
-        )
-
-    gc.disable()
-    try:
-        with pytest.raises(StorageError, match="KeyError: 'url'"):
-            list(crawl(dying("write", KeyError("url"))))
-        list(crawl(dying("nothing", ValueError())))
-    finally:
-        gc.enable()
 
 
 @pytest.mark.parametrize("method", ["open", "write", "commit", "close"])
