@@ -78,7 +78,7 @@ pub fn log_repair(data: &[u8]) {
     let mut reader = Reader::open(&place, Bodies::All).expect("a log");
     while reader.position().max(BEGINNING_BYTES) < end {
         let position = reader.position();
-        if segments.behind_left_out(position) >= end {
+        if segments.behind_left_out(position).is_ok_and(|next| next >= end) {
             break;
         }
         match Answer::of(reader.read(1, usize::MAX)) {
@@ -133,7 +133,7 @@ fn read(place: &Path, segments: &Segments, bodies: Bodies) -> Vec<(u64, Logged)>
         }
         if let Answer::Record(logged) = &answer {
             assert_eq!(logged.end, reader.position());
-            all.push((segments.behind_left_out(position), (**logged).clone()));
+            all.push((segments.behind_left_out(position).expect("a segment"), (**logged).clone()));
         }
         answer
     });

@@ -116,7 +116,7 @@ impl Segments {
 
     /// What stands at a position, where a segment begins or any frame might.
     pub(crate) fn answer(&self, position: u64) -> Answer {
-        let position = match self.behind_beginning(position) {
+        let position = match self.behind_left_out(position) {
             Ok(position) => position,
             Err(answer) => return answer,
         };
@@ -126,19 +126,17 @@ impl Segments {
         match Frame::of(rest).map(|frame| (frame.length() as u64, frame.entry())) {
             Some((length, Ok(entry))) => Answer::Record(Box::new(Logged { entry, end: position + length })),
             Some((_, Err(RecordError::Newer { found, .. }))) => Answer::Newer { position, found },
-            // Left out.
-            Some((length, Err(RecordError::Url))) => self.answer(position + length),
             None if may_go_on && is_last => Answer::End,
             _ => Answer::Damage { position },
         }
     }
 
     /// Where the next record is: behind the beginning of a segment, and frames that are left out.
-    pub(crate) fn behind_left_out(&self, position: u64) -> u64 {
-        let position = self.behind_beginning(position).expect("a segment");
+    pub(crate) fn behind_left_out(&self, position: u64) -> Result<u64, Answer> {
+        let position = self.behind_beginning(position)?;
         match Frame::of(self.rest(position).0).map(|frame| (frame.length() as u64, frame.entry())) {
             Some((length, Err(RecordError::Url))) => self.behind_left_out(position + length),
-            _ => position,
+            _ => Ok(position),
         }
     }
 

@@ -85,11 +85,9 @@ impl<R: Resolve> Frontier<R> {
 
     /// Whether a link's host has a queue or space for one, besides those that come.
     fn has_space<'a>(&mut self, url: UrlRef<'a>, coming: &mut Coming<'a>) -> bool {
-        let space = self.hosts.has_space(url, coming, &self.politeness.domains);
-        if let Err(Some(message)) = &space {
-            self.trouble.health.report(message.clone());
-        }
-        space.is_ok()
+        let Err(message) = self.hosts.has_space(url, coming, &self.politeness.domains) else { return true };
+        message.into_iter().for_each(|message| self.trouble.health.report(message));
+        false
     }
 
     /// Admits a URL that an earlier process had admitted, as an outcome of it shows, whatever the limits of hosts say now: with several

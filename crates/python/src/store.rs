@@ -131,15 +131,11 @@ impl Log {
             self.clock.note();
             requests.batch.with(|requests| {
                 let leased = |request| Entry::leased(request, self.opened, now, offset);
-                let mut entries = requests.iter().map(|request| leased(request)).peekable();
-                ENCODED.with_borrow_mut(|encoded| {
-                    while entries.peek().is_some() {
-                        encoded.clear();
-                        encode(&mut entries, encoded)?;
-                        self.inner.lock().0.append_encoded(encoded)?;
-                    }
-                    Ok(())
-                })
+                in_pieces(
+                    requests,
+                    |request| leased(request),
+                    |_, encoded| self.inner.lock().0.append_encoded(encoded).map(drop),
+                )
             })
         });
         appended.map_err(|error| errors::log(&error))
@@ -147,11 +143,7 @@ impl Log {
 
     /// Records outcomes.
     fn append(&self, py: Python<'_>, outcomes: &Outcomes) -> PyResult<()> {
-        let appended = py.detach(|| {
-            outcomes
-                .batch
-                .with(|all| ENCODED.with_borrow_mut(|encoded| self.record(all, &outcomes.recorded, encoded)))
-        });
+        let appended = py.detach(|| outcomes.batch.with(|all| self.record(all, &outcomes.recorded)));
         appended.map_err(|error| errors::log(&error))
     }
 
@@ -258,7 +250,7 @@ impl Log {
         py.detach(|| first_position(&self.directory)).map_err(|error| errors::log(&error))
     }
 
-    /// What was set aside when the log was opened: position and bytes.
+    /// What was set aside when the log was opened: position, bytes, and whether it has whole records.
     fn torn(&self) -> Option<(Position, u64, bool)> {
         self.torn.map(|torn| (torn.position, torn.bytes, torn.has_frames))
     }
@@ -319,26 +311,24 @@ const ENCODED_KEPT: usize = 4 << 20;
 const REPLAY_ENTRIES: usize = 1_000;
 
 impl Log {
-    /// Records outcomes, in pieces that are encoded before the log is locked, since lanes share it. `recorded`: how many were recorded
-    /// when the last call for these outcomes failed; a full disk makes the caller come again.
+    /// Records outcomes. `recorded`: how many were recorded when the last call for these outcomes failed; a full disk makes the caller
+    /// come again.
     fn record(
         &self,
         outcomes: &[Arc<lycosa_records::Outcome>],
         recorded: &AtomicUsize,
-        encoded: &mut Vec<u8>,
     ) -> Result<(), LogError> {
-        let mut rest = outcomes.get(recorded.load(Ordering::Relaxed)..).unwrap_or_default();
-        while !rest.is_empty() {
-            encoded.clear();
-            let count = encode(rest.iter().map(|outcome| Entry::of(outcome)), encoded)?;
-            let (piece, others) = rest.split_at(count);
-            self.record_piece(piece, encoded)?;
-            recorded.fetch_add(count, Ordering::Relaxed);
-            rest = others;
-        }
+        let rest = outcomes.get(recorded.load(Ordering::Relaxed)..).unwrap_or_default();
+        in_pieces(
+            rest,
+            |outcome| Entry::of(outcome),
+            |piece, encoded| {
+                self.record_piece(piece, encoded)?;
+                recorded.fetch_add(piece.len(), Ordering::Relaxed);
+                Ok(())
+            },
+        )?;
         recorded.store(0, Ordering::Relaxed);
-        encoded.clear();
-        encoded.shrink_to(ENCODED_KEPT);
         Ok(())
     }
 
@@ -421,6 +411,25 @@ impl Log {
             }
         }
     }
+}
+
+/// Encodes records in pieces, without the log, since lanes share it; `append` records each piece.
+fn in_pieces<'a, T>(
+    mut rest: &'a [T],
+    entry: impl Fn(&'a T) -> Entry<'a>,
+    mut append: impl FnMut(&'a [T], &[u8]) -> Result<(), LogError>,
+) -> Result<(), LogError> {
+    ENCODED.with_borrow_mut(|encoded| {
+        while !rest.is_empty() {
+            encoded.clear();
+            let (piece, others) = rest.split_at(encode(rest.iter().map(&entry), encoded)?);
+            append(piece, encoded)?;
+            rest = others;
+        }
+        encoded.clear();
+        encoded.shrink_to(ENCODED_KEPT);
+        Ok(())
+    })
 }
 
 /// Opens a log at a position, or at its beginning.

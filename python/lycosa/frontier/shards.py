@@ -93,12 +93,8 @@ class Shard:
 
     def done(self, outcomes: Outcomes) -> None:
         """Confirm outcomes, and give their links to the shards that own them."""
-        try:
-            self._own.done(outcomes)
-            self._shards.deliver(self._own)
-        except BaseException:
-            self._gate.is_broken = True
-            raise
+        self._own.done(outcomes)
+        self._shards.deliver(self._own)
         self._leave()
 
     def leave(self) -> None:

@@ -74,8 +74,8 @@ fn header_fields() -> Fields {
 /// Bytes of the values of a column of many records, at most: Arrow counts them in 32 bits.
 const MAX_COLUMN_BYTES: usize = i32::MAX as usize;
 
-/// Records that are so few that their values cannot exceed [`MAX_COLUMN_BYTES`], unless these are bodies: fetch and parse limit what one
-/// page has to less than 4 MiB of each.
+/// Records that are so few that their values do not exceed [`MAX_COLUMN_BYTES`], unless these are bodies: 4 MiB of one page, of which fetch
+/// and parse by default take less.
 const FEW: usize = 512;
 
 /// Bytes of a column's values.
