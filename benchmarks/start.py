@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,17 +27,15 @@ CLAIMS = {IMPORTED: ("start-import", IMPORT), CRAWLED: ("start-crawl", CRAWL)}
 def run(options: Options) -> Report:
     """Run each command several times in turn."""
     report, cores, rounds = Report("start", options.quick), Cores.split(), 10 if options.quick else 40
-    # As for users, whose installer has compiled all modules; here the first run of each command does.
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with pinned(cores.server), one_page() as root, tempfile.TemporaryDirectory(prefix="lycosa-bench-") as name:
-        folder, env["PYTHONPYCACHEPREFIX"] = Path(name), str(Path(name, "compiled"))
+        folder = Path(name)
         commands = {PYTHON: [sys.executable, "-c", "pass"]}
         if not options.peers_only:
             commands[IMPORTED] = [sys.executable, "-c", "import lycosa"]
             commands[CRAWLED] = crawl_command(root, folder / "job")
-        starts = [Start(name, command, cores, folder / "start.log", env) for name, command in commands.items()]
+        starts = [Start(name, command, cores, folder / "start.log") for name, command in commands.items()]
         for start in starts:
-            start.run()
+            start.run()  # compiles the modules
         runs = in_turn([Contestant(start.name, start.run, rounds) for start in starts])
     for command, measured in runs.items():
         cpu = Figure.of(f"{command}: CPU", "ms", [run.cpu * 1e3 for run in measured])
@@ -58,12 +55,11 @@ class Start:
     command: Sequence[str]
     cores: Cores
     log: Path
-    env: Mapping[str, str]
 
     def run(self) -> Run:
         """Run it once, without the folder of the run before."""
         shutil.rmtree(self.log.with_name("job"), ignore_errors=True)
-        return measure(self.name, self.command, cores=self.cores.client, timeout=60, log=self.log, env=self.env)
+        return measure(self.name, self.command, cores=self.cores.client, timeout=60, log=self.log)
 
 
 def crawl_command(root: str, folder: Path) -> list[str]:

@@ -63,7 +63,7 @@ impl<R: Resolve> Frontier<R> {
         if !self.admission.allow(candidate.url, candidate.depth, false) || self.outbox.takes(candidate) {
             return Ok(false);
         }
-        if candidate.depth > 0 && !self.has_space(candidate.url, &mut Coming::default()) {
+        if candidate.depth > 0 && !self.has_space(candidate.url, None) {
             return Ok(false);
         }
         let is_new = self.dedup.add(candidate, now) == Answer::New;
@@ -80,11 +80,11 @@ impl<R: Resolve> Frontier<R> {
             return Cow::Borrowed(links);
         }
         let mut coming = Coming::default();
-        Cow::Owned(links.iter().filter(|link| self.has_space(link.url, &mut coming)).copied().collect())
+        Cow::Owned(links.iter().filter(|link| self.has_space(link.url, Some(&mut coming))).copied().collect())
     }
 
     /// Whether a link's host has a queue or space for one, besides those that come.
-    fn has_space<'a>(&mut self, url: UrlRef<'a>, coming: &mut Coming<'a>) -> bool {
+    fn has_space<'a>(&mut self, url: UrlRef<'a>, coming: Option<&mut Coming<'a>>) -> bool {
         let Err(message) = self.hosts.has_space(url, coming, &self.politeness.domains) else { return true };
         message.into_iter().for_each(|message| self.trouble.health.report(message));
         false
@@ -98,9 +98,6 @@ impl<R: Resolve> Frontier<R> {
             if let Some(id) = self.host(candidate.url.host(), 0) {
                 return Ok(id);
             }
-        }
-        if self.hosts.find(candidate.url.host()).is_none() {
-            self.hosts.set_refused(self.hosts.refused().saturating_sub(1));
         }
         self.tally.shift(State::Unknown, State::Waiting, 1);
         let id = self.queue_of(candidate.url.host(), 0);
@@ -160,7 +157,7 @@ impl<R: Resolve> Frontier<R> {
     fn push_new(&mut self, candidate: &Candidate<'_>, now: Micros) -> Option<QueueId> {
         let found = self.hosts.find(candidate.url.host());
         // Of suspected links, which wait, space is known only now.
-        if candidate.depth > 0 && found.is_none() && !self.has_space(candidate.url, &mut Coming::default()) {
+        if candidate.depth > 0 && found.is_none() && !self.has_space(candidate.url, None) {
             return None;
         }
         self.tally.shift(State::Unknown, State::Waiting, 1);

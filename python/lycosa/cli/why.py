@@ -24,6 +24,7 @@ RULES = {
     "nofollow": "refused: the link or its page is nofollow",
     "depth": "refused: deeper than max_depth",
     "scope": "refused: out of scope",
+    "port": "refused: its port is blocked, unless allow_ports names it",
 }
 
 

@@ -27,7 +27,8 @@ ANSWERS: dict[str, Answer] = {
         200,
         HTML,
         b"<a href=/a>a</a><a href=/private>p</a><a href=/moved>m</a><a href=/slow>s</a>"
-        b"<a rel=nofollow href=/hidden>h</a><a href=http://203.0.113.9/>elsewhere</a>",
+        b"<a rel=nofollow href=/hidden>h</a><a href=http://203.0.113.9/>elsewhere</a>"
+        b"<a href=http://93.184.216.34:25/mail>m</a>",
     ),
     "/a": (200, HTML, b"<a href=/deep>d</a><a href=/>back</a>"),
     "/moved": (301, [("Location", "/new")], b""),
@@ -75,7 +76,7 @@ def why(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[
     [
         (
             "/",
-            ["accepted as a seed", "robots.txt: ", "200: allows it", "status 200, 6 links", "now: done: status 200"],
+            ["accepted as a seed", "robots.txt: ", "200: allows it", "status 200, 7 links", "now: done: status 200"],
         ),
         ("/a", [f"linked from {SITE}/ (200), depth 1: accepted unless already known", "now: done: status 200"]),
         (
@@ -92,6 +93,7 @@ def why(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[
         ("/slow", ["try 1, lease", "read-timeout", "goes back to waiting", "try 2, lease", "failed: read-timeout"]),
         ("/hidden", ["depth 1, nofollow: refused", "now: not admitted: refused: the link or its page is nofollow"]),
         ("/deep", [f"linked from {SITE}/a", "depth 2: refused", "not admitted: refused: deeper than max_depth"]),
+        (":25/mail", ["depth 1: refused: its port is blocked", "now: not admitted: refused: its port is blocked"]),
         ("/lost", ["accepted as a seed", "no outcome is recorded", "now: waits for its turn"]),
         ("/later", ["accepted as a seed", "now: waits for its turn at its host; lycosa crawl --dir d resumes the "]),
     ],

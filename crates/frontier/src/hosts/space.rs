@@ -22,27 +22,32 @@ impl Hosts {
             || (domains.most_hosts() as usize).saturating_add(links) > self.domain_hosts as usize
     }
 
-    /// Whether a link's host has a queue or may get one, besides those that come. Counts the link otherwise, as one that is left out;
-    /// returns the message for the first.
+    /// Whether a link's host has a queue or may get one, besides those that come before it in a batch. Counts the link otherwise, as
+    /// one that is left out; returns the message for the first.
     pub(crate) fn has_space<'a>(
         &mut self,
         url: UrlRef<'a>,
-        coming: &mut Coming<'a>,
+        coming: Option<&mut Coming<'a>>,
         domains: &Domains,
     ) -> Result<(), Option<String>> {
         let host = url.host();
-        if self.find(host).is_some() || self.is_cold(host) || coming.hosts.contains(host) {
+        let is_coming = |coming: &Coming<'_>| coming.hosts.contains(host);
+        if self.find(host).is_some() || self.is_cold(host) || coming.as_deref().is_some_and(is_coming) {
             return Ok(());
         }
         let domain = registered_domain(host);
-        let of_domain = domains.hosts_of(host) as usize + coming.domains.get(domain).copied().unwrap_or(0);
-        let (limit, setting) = if self.len() + coming.hosts.len() >= self.max_hosts {
+        let (hosts, of_domain) = coming.as_deref().map_or((0, 0), |coming| {
+            (coming.hosts.len(), coming.domains.get(domain).copied().unwrap_or(0))
+        });
+        let (limit, setting) = if self.len() + hosts >= self.max_hosts {
             (self.max_hosts, "frontier.max_hosts")
-        } else if of_domain >= self.domain_hosts as usize {
+        } else if domains.hosts_of(host) as usize + of_domain >= self.domain_hosts as usize {
             (self.domain_hosts as usize, "politeness.domain_hosts")
         } else {
-            coming.hosts.insert(host);
-            *coming.domains.entry(domain).or_default() += 1;
+            if let Some(coming) = coming {
+                coming.hosts.insert(host);
+                *coming.domains.entry(domain).or_default() += 1;
+            }
             return Ok(());
         };
         self.refused += 1;
@@ -72,7 +77,7 @@ mod tests {
         let mut add = |text: &str, hosts: &mut Hosts| {
             let url = url(text);
             hosts
-                .has_space(url.borrow(), &mut Coming::default(), &domains)
+                .has_space(url.borrow(), None, &domains)
                 .map(|()| hosts.find_or_insert(url.host(), &mut domains))
         };
         assert_eq!(add("http://a.com/", &mut hosts), Ok(0));
@@ -95,7 +100,7 @@ mod tests {
             .map(|host| url(&format!("http://{host}/")));
         assert!(!hosts.may_refuse(1, &domains) && hosts.may_refuse(2, &domains));
         let mut coming = Coming::default();
-        let has = links.iter().map(|link| hosts.has_space(link.borrow(), &mut coming, &domains).is_ok());
+        let has = links.iter().map(|link| hosts.has_space(link.borrow(), Some(&mut coming), &domains).is_ok());
         assert_eq!(has.collect::<Vec<_>>(), [true, true, false, true, true, true, false, true]);
         assert_eq!(hosts.refused(), 2);
     }

@@ -282,7 +282,7 @@ columns! { Outcome:
     /// Values that rules or your own parse stage extracted: JSON values by name. Not written unless
     /// store.fields names it.
     also ["fields"] Get::Json(|outcome| Some(&outcome.fields)), set |outcome, value| { outcome.fields = value.map()?; Ok(()) };
-    /// The text of each link, if parse.link_details contains anchor; in the order of links. Not written
+    /// The text of the first mention of each link, if parse.link_details contains anchor; in the order of links. Not written
     /// unless store.fields names it.
     also ["link_anchors"] Get::Texts(|outcome| links(outcome, |link| link.details.anchor));
     /// Whether each link, or its page, is nofollow; in the order of links. Not written unless store.fields
