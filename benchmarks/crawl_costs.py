@@ -25,7 +25,7 @@ def run(options: Options) -> Report:
             folder = Path(made_in)
             progress(f"{count:,} pages of {name}")
             site = static_site.build(folder / "site", count, size_of_page=size)
-            certificate = _certificate(folder) if is_tls else None
+            certificate = make_certificate(folder) if is_tls else None
             with nginx.serving(site.folder, folder / "nginx", cores.server, certificate) as root:
                 task = Task(site, root, folder, cores.client, certificate)
                 runs = [lycosa_crawl(task) for _ in range(QUICK_ROUNDS if options.quick else ROUNDS)]
@@ -40,8 +40,8 @@ def run(options: Options) -> Report:
     return report
 
 
-def _certificate(folder: Path) -> Path:
-    """A key and a certificate of 127.0.0.1, in one file."""
+def make_certificate(folder: Path) -> Path:
+    """Write a key and a certificate of 127.0.0.1 into one file; returns its path."""
     path = folder / "key.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]

@@ -19,10 +19,18 @@ START = 10.0  # seconds until it must answer
 
 
 @contextlib.contextmanager
-def serving(site: Path, folder: Path, cores: frozenset[int], certificate: Path | None = None) -> Iterator[str]:
+def serving(
+    site: Path,
+    folder: Path,
+    cores: frozenset[int],
+    certificate: Path | None = None,
+    options: str = "",
+    lines: str = "",
+) -> Iterator[str]:
     """Serve `site` while the block runs and yield the root URL; nginx has its files in `folder`.
 
-    certificate: a PEM file with key and certificate, to serve by HTTPS.
+    certificate: a PEM file with key and certificate, to serve by HTTPS. options: further ones of `listen`; lines:
+    further settings of the server.
     """
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if program is None:
@@ -32,7 +40,7 @@ def serving(site: Path, folder: Path, cores: frozenset[int], certificate: Path |
     configuration = folder / "nginx.conf"
     configuration.write_text(_CONFIGURATION.format(
         user="user root;" if os.getuid() == 0 else "",  # else the worker could not read a private folder
-        folder=folder, site=site, port=port, tls="" if certificate is None else " ssl",
+        folder=folder, site=site, port=port, tls=("" if certificate is None else " ssl") + options, lines=lines,
         keys="" if certificate is None else f"ssl_certificate {certificate}; ssl_certificate_key {certificate};",
     ))  # fmt: skip
     log = folder / "nginx.log"
@@ -114,6 +122,7 @@ http {{
     server {{
         listen 127.0.0.1:{port}{tls};
         {keys}
+        {lines}
         root {site};
         index index.html;
     }}

@@ -34,6 +34,7 @@ LIMITS = {
     ("frontier", "max_hosts"): 1,
     ("frontier", "warm_hosts"): 1,
     ("fetch", "slots"): 1,
+    ("fetch", "idle_connections"): 0,
     ("parse", "threads"): 1,
     ("names", "capacity"): LEAST_NAMES,
     ("names", "in_flight"): 1,

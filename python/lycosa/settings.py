@@ -92,6 +92,9 @@ class FetchSettings(TypedDict, total=False):
     total_timeout: float
     max_header_bytes: int
     max_body_bytes: int
+    idle_connections: int
+    idle_timeout: float
+    http2: bool
     ca_file: str | PathLike[str] | None
     from_email: str | None
 

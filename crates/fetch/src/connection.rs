@@ -36,9 +36,17 @@ pub(crate) struct Connection<S: AsyncRead + AsyncWrite + Unpin + 'static> {
     pub(crate) tape: Rc<Tape>,
     /// The certificate, over TLS.
     pub(crate) certificate: Option<Arc<Certificate>>,
-    sender: http1::SendRequest<Full<Bytes>>,
-    /// `None` after hyper has finished with the connection.
-    driver: Option<Driver<S>>,
+    link: Link<S>,
+}
+
+/// What an exchange uses.
+enum Link<S: AsyncRead + AsyncWrite + Unpin + 'static> {
+    /// hyper's halves; no driver after hyper has finished with the connection.
+    Open { sender: http1::SendRequest<Full<Bytes>>, driver: Option<Driver<S>> },
+    /// The bare stream of a connection that has been idle for a while: hyper's buffers take 64 KiB and more.
+    Resting(S),
+    /// Nothing: hyper has finished with the connection.
+    Closed,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
@@ -48,22 +56,49 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
         let (wire, tape) = (Rc::new(Wire::default()), Rc::new(Tape::default()));
         let stream = Stream { inner: stream, wire: wire.clone(), tape: tape.clone() };
         let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
-        Ok(Connection { address, wire, tape, certificate, sender, driver: Some(driver) })
+        let link = Link::Open { sender, driver: Some(driver) };
+        Ok(Connection { address, wire, tape, certificate, link })
     }
 
-    /// Sends a request and waits for the head of its response.
+    /// Drops the buffers of an idle connection until [`Connection::wake`].
+    pub(crate) fn rest(&mut self) {
+        self.link = match std::mem::replace(&mut self.link, Link::Closed) {
+            Link::Open { driver: Some(driver), .. } => {
+                let parts = driver.into_parts();
+                let stream = parts.io.into_inner().inner;
+                if parts.read_buf.is_empty() { Link::Resting(stream) } else { Link::Closed }
+            }
+            Link::Open { driver: None, .. } => Link::Closed,
+            other => other,
+        };
+    }
+
+    /// Starts HTTP/1 anew on a connection that rests.
+    pub(crate) async fn wake(&mut self, options: &http1::Builder) -> hyper::Result<()> {
+        match std::mem::replace(&mut self.link, Link::Closed) {
+            Link::Resting(stream) => {
+                let stream = Stream { inner: stream, wire: self.wire.clone(), tape: self.tape.clone() };
+                let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
+                self.link = Link::Open { sender, driver: Some(driver) };
+            }
+            other => self.link = other,
+        }
+        Ok(())
+    }
+
+    /// Sends a request and waits for the head of its response; `None` if the connection is closed.
     pub(crate) async fn send(
         &mut self,
         request: http::Request<Full<Bytes>>,
-    ) -> hyper::Result<http::Response<Incoming>> {
+    ) -> Option<hyper::Result<http::Response<Incoming>>> {
         self.tape.begin();
-        let mut response = pin!(self.sender.send_request(request));
-        let driver = &mut self.driver;
-        poll_fn(|context| {
+        let Link::Open { sender, driver } = &mut self.link else { return None };
+        let mut response = pin!(sender.send_request(request));
+        let answered = poll_fn(|context| {
             drive(driver, context);
             response.as_mut().poll(context)
-        })
-        .await
+        });
+        Some(answered.await)
     }
 
     /// Waits for the next part of a body.
@@ -73,7 +108,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
             if ready.is_ready() {
                 return ready;
             }
-            drive(&mut self.driver, context);
+            if let Link::Open { driver, .. } = &mut self.link {
+                drive(driver, context);
+            }
             Pin::new(&mut *body).poll_frame(context)
         })
         .await
@@ -82,8 +119,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
     /// Whether another request may be sent: the server keeps the connection alive and has not closed it, as
     /// far as is known.
     pub(crate) fn is_reusable(&mut self) -> bool {
-        drive(&mut self.driver, &mut Context::from_waker(Waker::noop()));
-        self.driver.is_some() && self.sender.is_ready()
+        let mut context = Context::from_waker(Waker::noop());
+        match &mut self.link {
+            Link::Open { sender, driver } => {
+                drive(driver, &mut context);
+                driver.is_some() && sender.is_ready()
+            }
+            // Whatever it has sent meanwhile, its end included, belongs to no response.
+            Link::Resting(stream) => {
+                let mut byte = [0];
+                Pin::new(stream).poll_read(&mut context, &mut ReadBuf::new(&mut byte)).is_pending()
+            }
+            Link::Closed => false,
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::task::LocalSet;
 use crate::budget::Held;
 use crate::connect::Dialer;
 use crate::engine::Engine;
+use crate::http::{HTTP1, Http, PROTOCOLS};
 use crate::http1::Http1;
 use crate::settings::Settings;
 use crate::transport::Transport;
@@ -45,9 +46,13 @@ pub(crate) enum Order {
 const PAGE_BYTES: usize = 64 << 10;
 
 impl Fetcher {
-    /// Starts the thread with HTTP/1.1; fails if a setting cannot be used.
+    /// Starts the thread with HTTP/1.1 and, if the settings allow it, HTTP/2; fails if a setting cannot be used.
     pub fn start(settings: Settings) -> io::Result<Fetcher> {
-        Self::start_with(settings, |settings| Http1::new(Dialer::new(settings, &[b"http/1.1"])?, settings))
+        if settings.http2 {
+            Self::start_with(settings, |settings| Http::new(Dialer::new(settings, &PROTOCOLS)?, settings))
+        } else {
+            Self::start_with(settings, |settings| Http1::new(Dialer::new(settings, &[HTTP1])?, settings))
+        }
     }
 
     /// Starts the thread with the transport that `make` returns, on that thread; fails if `make` does.

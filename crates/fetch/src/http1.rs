@@ -21,8 +21,8 @@ use crate::transport::{Answer, BodyReader, Transport};
 /// HTTP/1.1, on the streams that a dialer opens.
 pub struct Http1<D: Dial = Dialer> {
     clock: Clock,
-    dialer: D,
-    template: Template,
+    pub(crate) dialer: D,
+    pub(crate) template: Template,
     options: http1::Builder,
     pool: RefCell<Pool<Connection<D::Stream>>>,
 }
@@ -33,27 +33,12 @@ impl<D: Dial> Transport for Http1<D> {
         request: &Request,
         progress: &Progress,
     ) -> Result<Answer<impl BodyReader>, Failure> {
-        let kept = self.pool.borrow_mut().take(request.url.origin(), &request.route, self.clock.now());
-        let is_kept = kept.is_some();
-        let mut connection = match kept {
-            Some(connection) => connection,
+        match self.take_idle(request) {
+            Some(connection) => self.exchange_again(connection, request, progress).await,
             None => {
                 progress.connecting();
-                self.start(self.dialer.dial(request, progress).await?).await?
+                self.exchange_on(self.dialer.dial(request, progress).await?, request, progress).await
             }
-        };
-        match self.talk(&mut connection, request, progress).await {
-            Ok(head) => Ok(self.answer(connection, request, head)),
-            // The server may have closed the idle connection, or read the request and closed then. So the failure does not
-            // count against the site, and the request is not repeated at once, without an interval.
-            Err(failure)
-                if failure.kind == FailureKind::ConnectionClosed
-                    && is_kept
-                    && !connection.wire.has_received() =>
-            {
-                Err(Failure::new(FailureKind::Cancelled, "the reused connection was closed"))
-            }
-            Err(failure) => Err(failure),
         }
     }
 
@@ -74,17 +59,43 @@ impl<D: Dial> Http1<D> {
             dialer,
             template: Template::new(settings)?,
             options: message::options(settings),
-            pool: RefCell::new(Pool::new(settings.idle_connections, micros(settings.idle_timeout))),
+            pool: RefCell::new(Pool::new(settings.idle_capacity(), micros(settings.idle_timeout))),
         })
     }
 
-    /// The exchange on a new stream, which another transport has opened. Its connection is reused later if it can be.
-    pub async fn exchange_on(
-        &self,
-        dialed: Dialed<D::Stream>,
-        request: &Request,
+    /// An idle connection for a request.
+    pub(crate) fn take_idle(&self, request: &Request) -> Option<Connection<D::Stream>> {
+        self.pool.borrow_mut().take(request.url.origin(), &request.route, self.clock.now())
+    }
+
+    /// The exchange on a connection that others have used before.
+    pub(crate) async fn exchange_again<'t, 'r>(
+        &'t self,
+        mut connection: Connection<D::Stream>,
+        request: &'r Request,
         progress: &Progress,
-    ) -> Result<Answer<impl BodyReader>, Failure> {
+    ) -> Result<Answer<Reader<'t, 'r, D>>, Failure> {
+        connection.wake(&self.options).await.map_err(|error| message::failure(&error))?;
+        match self.talk(&mut connection, request, progress).await {
+            Ok(head) => Ok(self.answer(connection, request, head)),
+            // The server may have closed the idle connection, or read the request and closed then. So the failure does not
+            // count against the site, and the request is not repeated at once, without an interval.
+            Err(failure)
+                if failure.kind == FailureKind::ConnectionClosed && !connection.wire.has_received() =>
+            {
+                Err(Failure::new(FailureKind::Cancelled, "the reused connection was closed"))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// The exchange on a new stream, which another transport has opened. Its connection is reused later if it can be.
+    pub async fn exchange_on<'t, 'r>(
+        &'t self,
+        dialed: Dialed<D::Stream>,
+        request: &'r Request,
+        progress: &Progress,
+    ) -> Result<Answer<Reader<'t, 'r, D>>, Failure> {
         let mut connection = self.start(dialed).await?;
         let head = self.talk(&mut connection, request, progress).await?;
         Ok(self.answer(connection, request, head))
@@ -105,7 +116,9 @@ impl<D: Dial> Http1<D> {
         progress.connected(connection.address);
         progress.talking(&connection.wire);
         let began = self.clock.now();
-        let response = connection.send(self.template.request(request)?).await;
+        let Some(response) = connection.send(self.template.request(request)?).await else {
+            return Err(Failure::new(FailureKind::ConnectionClosed, "the connection is closed"));
+        };
         let response = response.map_err(|error| message::failure(&error))?;
         progress.times(|times| times.first_byte_us = since(began, self.clock.now()));
         if response.status() == http::StatusCode::SWITCHING_PROTOCOLS {
@@ -133,7 +146,7 @@ impl<D: Dial> Http1<D> {
 }
 
 /// Receives the body of a response, then keeps its connection for another request.
-struct Reader<'t, 'r, D: Dial> {
+pub struct Reader<'t, 'r, D: Dial> {
     http1: &'t Http1<D>,
     request: &'r Request,
     /// `None` after the end.

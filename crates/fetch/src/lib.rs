@@ -1,8 +1,8 @@
-//! HTTP/1.1 with TLS: [`Request`](lycosa_records::Request) in, [`Response`](lycosa_records::Response) out.
+//! HTTP/1.1 and HTTP/2 with TLS: [`Request`](lycosa_records::Request) in, [`Response`](lycosa_records::Response) out.
 //!
 //! The path of one request, file by file: [`Fetcher::submit`] (`fetcher`) → a slot of the thread's `engine` →
-//! one exchange of a [`Transport`]: that of `http1`, on an idle connection of the `pool` or a new stream, which a [`Dial`] opens
-//! (that of `connect` goes straight to the site) → `collect` receives the body → [`Fetcher::completed`].
+//! one exchange of a [`Transport`]: `http` chooses between `http2`, on a session that exchanges share, and `http1`, on an idle
+//! connection of the `pool`; a new stream is opened by a [`Dial`] (that of `connect` goes straight to the site) → `collect` receives the body → [`Fetcher::completed`].
 //!
 //! Fetch has no state that a crash may lose and depends on no other stage. It follows no redirect, decodes no
 //! body (see [`decode()`], which the caller composes) and repeats nothing: a request on a kept-alive
@@ -19,10 +19,16 @@ mod dial;
 mod engine;
 mod examine;
 mod fetcher;
+mod http;
 mod http1;
+mod http2;
+mod http2_message;
 mod message;
+mod meter;
 mod pool;
 mod progress;
+mod race;
+mod session;
 mod settings;
 mod tape;
 mod tls;
@@ -35,8 +41,9 @@ pub use dial::{Dial, Dialed, Socket};
 #[doc(hidden)]
 pub use examine::Examiner;
 pub use fetcher::{Fetcher, Returns};
+pub use http::Http;
 pub use http1::Http1;
 pub use progress::Progress;
-pub use settings::{BATCH_BYTES, IDLE_CONNECTIONS, IDLE_TIMEOUT, MAX_HEADERS, MEMORY, Settings};
+pub use settings::{BATCH_BYTES, MAX_HEADERS, MEMORY, Settings};
 pub use transport::{Answer, BodyReader, Transport};
 pub use watch::Wire;

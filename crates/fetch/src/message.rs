@@ -6,7 +6,7 @@ use std::io;
 use bytes::Bytes;
 use http::Method;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::uri::PathAndQuery;
+use http::uri::{PathAndQuery, Scheme, Uri};
 use http_body_util::Full;
 use hyper::client::conn::http1;
 use lycosa_records::{Request, RequestOptions, Source, is_settable_field};
@@ -57,27 +57,68 @@ impl Template {
 
     /// Converts a request to hyper's type.
     pub(crate) fn request(&self, request: &Request) -> Result<http::Request<Full<Bytes>>, Failure> {
-        let refuse = |what: &str| Failure::new(FailureKind::Protocol, format!("{what} cannot be sent"));
-        let target = PathAndQuery::try_from(request.url.path_and_query()).map_err(|_| refuse("path"))?;
-        let host = HeaderValue::from_str(request.url.authority()).map_err(|_| refuse("host"))?;
-        let mut headers = HeaderMap::with_capacity(self.0.len() + 2);
-        headers.insert(header::HOST, host); // first, as RFC 9110 section 7.2 recommends
-        headers.extend(self.0.iter().map(|(name, value)| (name.clone(), value.clone())));
-        if let Some(cookies) = &request.cookies {
-            let cookies = HeaderValue::from_bytes(cookies.as_bytes()).map_err(|_| refuse("cookie"))?;
-            headers.insert(header::COOKIE, cookies);
-        }
-        let mut made = http::Request::new(Full::default());
-        *made.uri_mut() = target.into();
-        if let Some(options) = &request.options {
-            *made.method_mut() =
-                Method::from_bytes(options.method().as_bytes()).map_err(|_| refuse("method"))?;
-            *made.body_mut() = Full::new(options.body.clone());
-            add_options(&mut headers, options)?;
-        }
-        *made.headers_mut() = headers;
+        let host = HeaderValue::from_str(request.url.authority()).map_err(|_| refused("host"))?;
+        let mut made = http::Request::new(Full::new(body(request)));
+        *made.uri_mut() = target(request)?.into();
+        *made.method_mut() = method(request)?;
+        *made.headers_mut() = self.headers(request, Some(host))?;
         Ok(made)
     }
+
+    /// Converts a request to h2's type, and its body: scheme and host are part of the URI (RFC 9113 section 8.3.1).
+    pub(crate) fn request2(&self, request: &Request) -> Result<(http::Request<()>, Bytes), Failure> {
+        let scheme = if request.url.is_https() { Scheme::HTTPS } else { Scheme::HTTP };
+        let uri = Uri::builder().scheme(scheme).authority(request.url.authority());
+        let (body, method) = (body(request), method(request)?);
+        let mut headers = self.headers(request, None)?;
+        if !body.is_empty() || method == Method::POST || method == Method::PUT {
+            headers.insert(header::CONTENT_LENGTH, body.len().into());
+        }
+        let mut made = http::Request::new(());
+        *made.uri_mut() = uri.path_and_query(target(request)?).build().map_err(|_| refused("host"))?;
+        *made.version_mut() = http::Version::HTTP_2;
+        *made.method_mut() = method;
+        *made.headers_mut() = headers;
+        Ok((made, body))
+    }
+
+    /// The header fields of a request, `Host` first, as RFC 9110 section 7.2 recommends.
+    fn headers(&self, request: &Request, host: Option<HeaderValue>) -> Result<HeaderMap, Failure> {
+        let mut headers = HeaderMap::with_capacity(self.0.len() + 2);
+        if let Some(host) = host {
+            headers.insert(header::HOST, host);
+        }
+        headers.extend(self.0.iter().map(|(name, value)| (name.clone(), value.clone())));
+        if let Some(cookies) = &request.cookies {
+            let cookies = HeaderValue::from_bytes(cookies.as_bytes()).map_err(|_| refused("cookie"))?;
+            headers.insert(header::COOKIE, cookies);
+        }
+        if let Some(options) = &request.options {
+            add_options(&mut headers, options)?;
+        }
+        Ok(headers)
+    }
+}
+
+/// The failure of a request of which a part cannot be sent.
+fn refused(what: &str) -> Failure {
+    Failure::new(FailureKind::Protocol, format!("{what} cannot be sent"))
+}
+
+/// The path and the query of a request.
+fn target(request: &Request) -> Result<PathAndQuery, Failure> {
+    PathAndQuery::try_from(request.url.path_and_query()).map_err(|_| refused("path"))
+}
+
+/// The method of a request.
+fn method(request: &Request) -> Result<Method, Failure> {
+    let Some(options) = &request.options else { return Ok(Method::GET) };
+    Method::from_bytes(options.method().as_bytes()).map_err(|_| refused("method"))
+}
+
+/// The body of a request.
+fn body(request: &Request) -> Bytes {
+    request.options.as_ref().map(|options| options.body.clone()).unwrap_or_default()
 }
 
 /// Adds a request's own fields, which replace the crawler's.
@@ -135,7 +176,7 @@ pub(crate) fn failure(error: &hyper::Error) -> Failure {
 }
 
 /// Classifies an error of the stream, or of hyper's body decoder.
-fn io_kind(error: &io::Error) -> FailureKind {
+pub(crate) fn io_kind(error: &io::Error) -> FailureKind {
     use io::ErrorKind as E;
     if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
         return FailureKind::TlsFailed;

@@ -17,24 +17,36 @@ pub(crate) struct Pool<C> {
     capacity: usize,
     timeout: Micros,
     count: usize,
+    /// Time of the last look at all of them.
+    looked: Micros,
     idle: HashMap<Box<str>, Vec<Idle<C>>>,
 }
+
+/// The time in microseconds after which an idle connection drops its buffers: most are used again before that, or much later.
+const REST_AFTER: Micros = 1_000_000;
 
 /// A connection and since when it is idle.
 struct Idle<C> {
     connection: C,
-    /// The route that it was opened by. Of a direct one, the connection has the address.
+    rests: bool,
+    /// The route that it was opened by.
     route: Route,
     since: Micros,
 }
 
-impl<C: Pooled> Idle<C> {
-    /// Whether it reaches the site as a request by this route must.
-    fn serves(&self, route: &Route) -> bool {
-        match (&self.route, route) {
-            (Route::Direct(_), Route::Direct(addresses)) => addresses.contains(&self.connection.address()),
-            (known, wanted) => known == wanted,
-        }
+/// Whether a connection that was opened by the route `known` reaches the site as a request by the route `wanted` must.
+pub(crate) fn serves(known: &Route, address: IpAddr, wanted: &Route) -> bool {
+    match (known, wanted) {
+        (Route::Direct(_), Route::Direct(addresses)) => addresses.contains(&address),
+        (known, wanted) => known == wanted,
+    }
+}
+
+/// What is stored of the route of a connection: of a direct one, the connection has the address.
+pub(crate) fn kept_route(route: &Route) -> Route {
+    match route {
+        Route::Direct(_) => Route::default(),
+        other => other.clone(),
     }
 }
 
@@ -44,6 +56,8 @@ pub(crate) trait Pooled {
     fn address(&self) -> IpAddr;
     /// Whether it is still open.
     fn is_reusable(&mut self) -> bool;
+    /// Drops its buffers.
+    fn rest(&mut self);
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Pooled for Connection<S> {
@@ -54,12 +68,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Pooled for Connection<S> {
     fn is_reusable(&mut self) -> bool {
         Connection::is_reusable(self)
     }
+
+    fn rest(&mut self) {
+        Connection::rest(self);
+    }
 }
 
 impl<C: Pooled> Pool<C> {
     /// An empty pool.
     pub(crate) fn new(capacity: usize, timeout: Micros) -> Self {
-        Pool { capacity, timeout, count: 0, idle: HashMap::new() }
+        Pool { capacity, timeout, count: 0, looked: 0, idle: HashMap::new() }
     }
 
     /// The number of idle connections.
@@ -70,7 +88,7 @@ impl<C: Pooled> Pool<C> {
     /// Removes and returns the most recently used connection, which is the most likely to be open.
     pub(crate) fn take(&mut self, origin: &str, route: &Route, now: Micros) -> Option<C> {
         let idle = self.idle.get_mut(origin)?;
-        while let Some(place) = idle.iter().rposition(|idle| idle.serves(route)) {
+        while let Some(place) = idle.iter().rposition(|idle| serves(&idle.route, idle.connection.address(), route)) {
             let mut found = idle.remove(place);
             self.count -= 1;
             if now.saturating_sub(found.since) < self.timeout && found.connection.is_reusable() {
@@ -86,11 +104,7 @@ impl<C: Pooled> Pool<C> {
             return;
         }
         self.count += 1;
-        let route = match route {
-            Route::Direct(_) => Route::default(),
-            other => other.clone(),
-        };
-        let idle = Idle { connection, route, since: now };
+        let idle = Idle { connection, rests: false, route: kept_route(route), since: now };
         match self.idle.get_mut(origin) {
             Some(others) => others.push(idle),
             None => {
@@ -99,11 +113,20 @@ impl<C: Pooled> Pool<C> {
         }
     }
 
-    /// Closes expired connections and removes origins without a connection.
+    /// Closes expired connections and removes origins without a connection; lets the others rest. Looks at them from time to time
+    /// only: there may be many thousands.
     pub(crate) fn expire(&mut self, now: Micros) {
         let timeout = self.timeout;
+        if now.saturating_sub(self.looked) < (timeout / 8).min(REST_AFTER) {
+            return;
+        }
+        self.looked = now;
         self.idle.retain(|_, idle| {
             idle.retain(|idle| now.saturating_sub(idle.since) < timeout);
+            for idle in idle.iter_mut().filter(|idle| !idle.rests && now.saturating_sub(idle.since) >= REST_AFTER) {
+                idle.connection.rest();
+                idle.rests = true;
+            }
             !idle.is_empty()
         });
         self.count = self.idle.values().map(Vec::len).sum();
@@ -124,6 +147,7 @@ mod tests {
         fn is_reusable(&mut self) -> bool {
             self.1
         }
+        fn rest(&mut self) {}
     }
 
     fn address(last: u8) -> IpAddr {

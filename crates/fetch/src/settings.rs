@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lycosa_url::{AddressPolicy, Clock, Micros};
+use nix::sys::resource::{Resource, getrlimit};
 
 /// Maximum number of header fields of one response; no site has more.
 pub const MAX_HEADERS: usize = 200;
@@ -13,12 +14,6 @@ pub const MEMORY: usize = 256 << 20;
 
 /// Default of [`Settings::batch_bytes`].
 pub const BATCH_BYTES: usize = 64 << 20;
-
-/// Default of [`Settings::idle_connections`]: with 128 slots within the usual limit of 1,024 open files.
-pub const IDLE_CONNECTIONS: usize = 512;
-
-/// Default of [`Settings::idle_timeout`]: nginx has 75 s, Apache 5 s.
-pub const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Limits and identity of a [`Fetcher`](crate::Fetcher).
 #[derive(Clone, Debug)]
@@ -47,16 +42,26 @@ pub struct Settings {
     /// Maximum size of the responses that are taken at once, in bytes.
     pub batch_bytes: usize,
     /// Maximum number of idle kept-alive connections of all hosts. There is no limit per host: no more can be
-    /// idle than were in use at once.
+    /// idle than were in use at once. Half of the files that the process may open is the limit in any case.
     pub idle_connections: usize,
     /// Time-out of an idle kept-alive connection.
     pub idle_timeout: Duration,
     /// Permitted addresses and ports.
     pub policy: AddressPolicy,
+    /// Whether HTTP/2 is offered to `https` servers (by ALPN).
+    pub http2: bool,
     /// A PEM file of root certificates that are trusted besides Mozilla's.
     pub ca_file: Option<PathBuf>,
     /// The clock of [`started`](lycosa_records::Response::started) and of all time-outs.
     pub clock: Clock,
+}
+
+impl Settings {
+    /// The number of connections that may be idle: as set, and at most half of the files that this process may open.
+    pub(crate) fn idle_capacity(&self) -> usize {
+        let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(usize::MAX, |(soft, _)| soft as usize);
+        self.idle_connections.min(files / 2)
+    }
 }
 
 /// Settings for tests: users' settings come from the job, which has all defaults.
@@ -75,9 +80,10 @@ impl Default for Settings {
             max_body_bytes: 10 << 20,
             memory: MEMORY,
             batch_bytes: BATCH_BYTES,
-            idle_connections: IDLE_CONNECTIONS,
-            idle_timeout: IDLE_TIMEOUT,
+            idle_connections: 512,
+            idle_timeout: Duration::from_secs(15),
             policy: AddressPolicy::default(),
+            http2: true,
             ca_file: None,
             clock: Clock::shared(),
         }

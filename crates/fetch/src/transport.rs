@@ -41,6 +41,13 @@ pub struct Answer<B> {
     pub body: B,
 }
 
+impl<B> Answer<B> {
+    /// The same answer with another reader of its body.
+    pub fn map<C>(self, wrap: impl FnOnce(B) -> C) -> Answer<C> {
+        Answer { received: self.received, body: wrap(self.body) }
+    }
+}
+
 /// Receives a body. The fetcher counts its bytes against its limits, and reads on when there is memory for more.
 pub trait BodyReader {
     /// The number of bytes that are still to come, as far as the server has announced it; 0 if unknown.

@@ -93,6 +93,11 @@ impl Wire {
         self.received.set(true);
     }
 
+    /// Reports that the server has done nothing with the request, and says so: it may be sent again whatever its method is.
+    pub fn not_processed(&self) {
+        self.sent.set(false);
+    }
+
     /// Whether bytes were received in this exchange.
     pub(crate) fn has_received(&self) -> bool {
         self.received.get()

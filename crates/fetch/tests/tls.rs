@@ -6,54 +6,15 @@ mod support;
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use lycosa_fetch::{Dial, Dialed, Dialer, Fetcher, Http1, Progress, Settings, Socket};
 use lycosa_records::Request;
 use lycosa_url::{Failure, FailureKind};
-use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rcgen::{Certificate, CertificateParams, KeyPair};
+use rustls::{ServerConnection, StreamOwned};
+use support::authority::*;
 use support::*;
-
-/// A certificate authority whose root is in a file.
-struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    file: PathBuf,
-}
-
-impl Authority {
-    fn new(name: &str) -> Authority {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let file = std::env::temp_dir().join(format!("lycosa-{}-{name}.pem", std::process::id()));
-        std::fs::write(&file, params.self_signed(&key).unwrap().pem()).unwrap();
-        Authority { issuer: Issuer::new(params, key), file }
-    }
-
-    /// A certificate for a name; expired or not.
-    fn certify(&self, name: &str, is_expired: bool) -> (Certificate, KeyPair) {
-        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        if is_expired {
-            params.not_before = date_time_ymd(2020, 1, 1);
-            params.not_after = date_time_ymd(2021, 1, 1);
-        }
-        let key = KeyPair::generate().unwrap();
-        (params.signed_by(&key, &self.issuer).unwrap(), key)
-    }
-
-    fn settings(&self) -> Settings {
-        Settings { ca_file: Some(self.file.clone()), ..settings() }
-    }
-}
-
-impl Drop for Authority {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
-    }
-}
 
 /// A script that serves TLS with a certificate and responds to requests until the replies are used up; then
 /// it closes, with or without `close_notify`.
@@ -63,20 +24,12 @@ fn tls(certified: (Certificate, KeyPair), replies: Vec<Vec<u8>>, is_polite: bool
 
 /// The same, with protocols that it accepts by ALPN.
 fn tls_with(
-    (certificate, key): (Certificate, KeyPair),
+    certified: (Certificate, KeyPair),
     replies: Vec<Vec<u8>>,
     is_polite: bool,
     protocols: &[&[u8]],
 ) -> Script {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key)
-        .unwrap();
-    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    let config = server_config(certified, protocols);
     Box::new(move |stream: TcpStream| {
         let session = ServerConnection::new(Arc::new(config)).unwrap();
         let mut stream = StreamOwned::new(session, stream);

@@ -138,6 +138,9 @@ struct FetchSettings {
     total_timeout: f64,
     max_header_bytes: usize,
     max_body_bytes: usize,
+    idle_connections: usize,
+    idle_timeout: f64,
+    http2: bool,
     ca_file: Option<PathBuf>,
     from_email: Option<String>,
 }
@@ -337,9 +340,10 @@ impl Job {
             max_body_bytes: fetch.max_body_bytes,
             memory: lycosa_fetch::MEMORY,
             batch_bytes: lycosa_fetch::BATCH_BYTES,
-            idle_connections: lycosa_fetch::IDLE_CONNECTIONS,
-            idle_timeout: lycosa_fetch::IDLE_TIMEOUT,
+            idle_connections: fetch.idle_connections,
+            idle_timeout: self.timeout(fetch.idle_timeout),
             policy: self.addresses()?,
+            http2: fetch.http2,
             ca_file: fetch.ca_file.clone(),
             clock,
         })

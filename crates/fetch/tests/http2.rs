@@ -1,0 +1,377 @@
+//! HTTP/2 against scripted servers: what is shared, what is refused, and what hostile frames come to.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use h2::server::{Connection, SendResponse};
+use h2::{Reason, RecvStream};
+use http::Response;
+use lycosa_fetch::{Fetcher, Settings};
+use lycosa_records::{Request, RequestOptions, Source};
+use lycosa_url::FailureKind;
+use support::authority::*;
+use support::*;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// A connection to a scripted server.
+type Stream = TlsStream<TcpStream>;
+
+/// What a server does with its n-th connection.
+type Script = Arc<dyn Fn(usize, Stream) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// A server with TLS whose protocols are given.
+struct Secure {
+    port: u16,
+    authority: Authority,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Secure {
+    fn start<F>(name: &str, protocols: &[&[u8]], script: impl Fn(usize, Stream) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let script: Script = Arc::new(move |number, stream| Box::pin(script(number, stream)));
+        let authority = Authority::new(name);
+        let config = server_config(authority.certify("example.com", false), protocols);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counter = connections.clone();
+        std::thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(serve(TcpListener::from_std(listener).unwrap(), config, script, counter));
+        });
+        Secure { port, authority, connections }
+    }
+
+    /// A server whose connections speak HTTP/2; `answer` gets each request.
+    fn http2<F>(name: &str, answer: impl Fn(http::Request<RecvStream>, SendResponse<Bytes>) -> F + Clone + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Self::start(name, &[b"h2", b"http/1.1"], move |_, stream| {
+            let answer = answer.clone();
+            async move {
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((request, respond))) = connection.accept().await {
+                    tokio::spawn(answer(request, respond));
+                }
+            }
+        })
+    }
+
+    fn request(&self, path: &str) -> Request {
+        request(&format!("https://example.com:{}{path}", self.port), &["127.0.0.1"])
+    }
+
+    fn settings(&self) -> Settings {
+        Settings { max_body_bytes: 4 << 20, ..self.authority.settings() }
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+async fn serve(listener: TcpListener, config: rustls::ServerConfig, script: Script, counter: Arc<AtomicUsize>) {
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    while let Ok((stream, _)) = listener.accept().await {
+        let number = counter.fetch_add(1, Ordering::SeqCst);
+        let (acceptor, script) = (acceptor.clone(), script.clone());
+        tokio::spawn(async move {
+            if let Ok(stream) = acceptor.accept(stream).await {
+                script(number, stream).await;
+            }
+        });
+    }
+}
+
+/// Responds with a body.
+fn reply(mut respond: SendResponse<Bytes>, body: impl Into<Bytes>) {
+    let body = body.into();
+    let head = Response::builder().header("X-Length", body.len()).body(()).unwrap();
+    let mut stream = respond.send_response(head, body.is_empty()).unwrap();
+    if !body.is_empty() {
+        stream.send_data(body, true).unwrap();
+    }
+}
+
+/// Fetches several requests at once; responses in the requests' order.
+fn fetch_all(fetcher: &Fetcher, requests: Vec<Request>) -> Vec<lycosa_records::Response> {
+    let count = requests.len();
+    fetcher.submit(requests);
+    let (mut responses, began) = (Vec::new(), Instant::now());
+    while responses.len() < count && began.elapsed() < Duration::from_secs(20) {
+        responses.extend(fetcher.completed(100, Duration::from_millis(200)));
+    }
+    assert_eq!(responses.len(), count);
+    responses.sort_by_key(|response| response.request.url.as_str().to_owned());
+    responses
+}
+
+#[test]
+fn exchanges_of_an_origin_share_one_connection_and_have_their_heads() {
+    let server = Secure::http2("share", |request, respond| async move {
+        let text = format!("{} {}", request.uri().path(), request.headers()["user-agent"].to_str().unwrap());
+        reply(respond, text);
+    });
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    let requests = (0..50).map(|number| server.request(&format!("/{number:02}?a=b"))).collect();
+    let responses = fetch_all(&fetcher, requests);
+    assert_eq!(server.connections(), 1);
+    assert_eq!(responses.iter().filter(|response| response.times.tls_us > 0).count(), 1);
+    for (number, response) in responses.into_iter().enumerate() {
+        let page = page(response);
+        assert_eq!((page.status, page.source), (200, Source::Http2));
+        assert!(bytes(&page).starts_with(format!("/{number:02} Lycosa/").as_bytes()));
+        assert!(page.certificate.is_some());
+        let sent = String::from_utf8(page.sent.raw().to_vec()).unwrap();
+        assert!(sent.starts_with(&format!("GET /{number:02}?a=b HTTP/2\r\nhost: example.com:{}\r\nuser-agent: ", server.port)), "{sent}");
+        let length = bytes(&page).len();
+        assert_eq!(*page.head.raw(), format!("HTTP/2 200\r\nx-length: {length}\r\n"));
+    }
+    let again = fetch(&fetcher, server.request("/again"));
+    assert_eq!((again.times.connect_us, server.connections()), (0, 1));
+}
+
+#[test]
+fn where_a_server_chooses_http1_each_request_gets_a_connection_of_its_own() {
+    let server = Secure::start("chooses", &[b"http/1.1"], |_, mut stream| async move {
+        let mut text = Vec::new();
+        while !text.ends_with(b"\r\n\r\n") {
+            text.push(stream.read_u8().await.unwrap());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        stream.write_all(&ok("one")).await.unwrap();
+        let _ = stream.read_u8().await;
+    });
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    let responses = fetch_all(&fetcher, (0..4).map(|number| server.request(&format!("/{number}"))).collect());
+    assert!(responses.into_iter().all(|response| page(response).source == Source::Http11));
+    assert_eq!(server.connections(), 4);
+}
+
+#[test]
+fn a_job_may_want_http1_alone() {
+    let server = Secure::start("alone", &[b"h2", b"http/1.1"], |_, mut stream| async move {
+        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
+        let _ = stream.read(&mut [0; 2000]).await;
+        stream.write_all(&ok("one")).await.unwrap();
+        let _ = stream.read_u8().await;
+    });
+    let settings = Settings { http2: false, ..server.settings() };
+    assert_eq!(page(fetch_with(settings, server.request("/"))).source, Source::Http11);
+}
+
+#[test]
+fn a_body_larger_than_the_windows_arrives_whole_and_one_above_the_limit_fails() {
+    let server = Secure::http2("windows", |_, respond| async move {
+        reply(respond, vec![b'a'; 3 << 20]);
+    });
+    let settings = server.settings();
+    let response = page(fetch_with(settings.clone(), server.request("/")));
+    assert_eq!(bytes(&response).len(), 3 << 20);
+    let fetcher = Fetcher::start(Settings { max_body_bytes: 1 << 20, ..settings }).unwrap();
+    assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::BodyTooLarge);
+    // The session goes on.
+    assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::BodyTooLarge);
+    assert_eq!(server.connections(), 2);
+}
+
+#[test]
+fn a_request_with_a_body_is_sent_with_its_length() {
+    let server = Secure::http2("post", |request, respond| async move {
+        let length = request.headers()["content-length"].to_str().unwrap().to_owned();
+        let method = request.method().clone();
+        let mut body = request.into_body();
+        let mut text = format!("{method} {length} ").into_bytes();
+        while let Some(data) = body.data().await {
+            let data = data.unwrap();
+            body.flow_control().release_capacity(data.len()).unwrap();
+            text.extend_from_slice(&data);
+        }
+        reply(respond, text);
+    });
+    let body = Bytes::from(vec![b'x'; 200_000]);
+    let options = RequestOptions { method: "POST".into(), body: body.clone(), ..RequestOptions::default() };
+    let request = Request { options: Some(Box::new(options)), ..server.request("/form") };
+    let page = page(fetch_with(server.settings(), request));
+    assert_eq!(*bytes(&page), [b"POST 200000 ", &body[..]].concat());
+}
+
+#[test]
+fn interim_responses_are_passed_and_keep_an_exchange_alive() {
+    let server = Secure::http2("interim", |_, mut respond| async move {
+        for _ in 0..5 {
+            respond.send_informational(Response::builder().status(103).header("link", "</a.css>").body(()).unwrap()).unwrap();
+            tokio::time::sleep(Duration::from_millis(150)).await;
+        }
+        reply(respond, "late");
+    });
+    let settings = Settings { total_timeout: Duration::from_secs(5), ..server.settings() };
+    let page = page(fetch_with(settings, server.request("/")));
+    assert_eq!((page.status, &bytes(&page)[..]), (200, &b"late"[..]));
+}
+
+#[test]
+fn a_silent_stream_times_out_and_the_others_of_its_session_go_on() {
+    let server = Secure::http2("silent", |request, respond| async move {
+        if request.uri().path() == "/silent" {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        }
+        reply(respond, "here");
+    });
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    page(fetch(&fetcher, server.request("/a")));
+    let responses = fetch_all(&fetcher, vec![server.request("/b"), server.request("/silent")]);
+    assert_eq!(kind(&responses[1]), FailureKind::ReadTimeout);
+    page(fetch(&fetcher, server.request("/c")));
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
+fn heads_beyond_the_limits_are_told_as_such() {
+    let server = Secure::http2("heads", |request, mut respond| async move {
+        let mut head = Response::builder();
+        let (fields, length) = if request.uri().path() == "/many" { (201, 3) } else { (70, 1_000) };
+        for number in 0..fields {
+            head = head.header(format!("x-{number}"), "a".repeat(length));
+        }
+        let _ = respond.send_response(head.body(()).unwrap(), true);
+    });
+    for path in ["/many", "/large"] {
+        let response = fetch_with(server.settings(), server.request(path));
+        assert_eq!(kind(&response), FailureKind::HeadersTooLarge, "{path}");
+    }
+}
+
+/// Answers the first request of each connection, then ends it as `how` does.
+fn ends(name: &str, how: fn(&mut Connection<Stream, Bytes>, SendResponse<Bytes>)) -> Secure {
+    Secure::start(name, &[b"h2"], move |_, stream| async move {
+        let mut connection = h2::server::handshake(stream).await.unwrap();
+        if let Some(Ok((_, respond))) = connection.accept().await {
+            reply(respond, "first");
+        }
+        if let Some(Ok((_, respond))) = connection.accept().await {
+            how(&mut connection, respond);
+        }
+        while connection.accept().await.is_some() {}
+    })
+}
+
+#[test]
+fn a_server_that_leaves_counts_against_no_request_that_it_has_not_begun() {
+    let leaves = ends("leaves", |connection, mut respond| {
+        respond.send_reset(Reason::REFUSED_STREAM);
+        connection.graceful_shutdown();
+    });
+    let breaks = ends("breaks", |connection, _| connection.abrupt_shutdown(Reason::NO_ERROR));
+    for server in [leaves, breaks] {
+        let fetcher = Fetcher::start(server.settings()).unwrap();
+        page(fetch(&fetcher, server.request("/1")));
+        assert_eq!(kind(&fetch(&fetcher, server.request("/2"))), FailureKind::Cancelled);
+        page(fetch(&fetcher, server.request("/3")));
+        assert_eq!(server.connections(), 2);
+    }
+}
+
+#[test]
+fn a_request_that_a_server_refuses_unread_may_be_sent_again_though_it_is_a_post() {
+    let server = ends("refuses", |_, mut respond| respond.send_reset(Reason::REFUSED_STREAM));
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    page(fetch(&fetcher, server.request("/1")));
+    let options = RequestOptions { method: "POST".into(), ..RequestOptions::default() };
+    let post = Request { options: Some(Box::new(options)), ..server.request("/2") };
+    assert_eq!(kind(&fetch(&fetcher, post.clone())), FailureKind::Cancelled);
+    let server = ends("dies", |connection, _| connection.abrupt_shutdown(Reason::INTERNAL_ERROR));
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    page(fetch(&fetcher, server.request("/1")));
+    let post = Request { url: server.request("/2").url, ..post };
+    assert_eq!(kind(&fetch(&fetcher, post)), FailureKind::Unanswered);
+}
+
+#[test]
+fn a_flood_of_frames_without_content_ends_the_session_and_nothing_else() {
+    // The preface, then PING frames without end.
+    let server = Secure::start("flood", &[b"h2"], |number, mut stream| async move {
+        if number > 0 {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            while let Some(Ok((_, respond))) = connection.accept().await {
+                reply(respond, "after");
+            }
+            return;
+        }
+        let (mut read, mut write) = tokio::io::split(stream);
+        tokio::spawn(async move { while read.read(&mut [0; 4096]).await.is_ok_and(|count| count > 0) {} });
+        let _ = write.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await;
+        let ping = [&[0, 0, 8, 6, 0, 0, 0, 0, 0][..], &[7; 8]].concat().repeat(1_000);
+        while write.write_all(&ping).await.is_ok() {}
+    });
+    let settings = Settings { read_timeout: Duration::from_secs(20), total_timeout: Duration::from_secs(20), ..server.settings() };
+    let fetcher = Fetcher::start(settings).unwrap();
+    assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::Protocol);
+    assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "after");
+}
+
+#[test]
+fn many_small_exchanges_are_no_flood() {
+    let server = Secure::http2("small", |_, mut respond| async move {
+        let head = Response::builder().status(304).header("x", "a".repeat(2_000)).body(()).unwrap();
+        let _ = respond.send_response(head, true);
+    });
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    for round in 0..30 {
+        let requests = (0..100).map(|number| server.request(&format!("/{round}/{number}"))).collect();
+        assert!(fetch_all(&fetcher, requests).into_iter().all(|response| page(response).status == 304));
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
+fn what_is_no_http2_is_a_protocol_failure_and_no_panic() {
+    let server = Secure::start("garbage", &[b"h2"], |number, mut stream| async move {
+        let bytes: &[u8] = match number {
+            0 => b"HTTP/1.1 200 OK\r\n\r\nbody",
+            1 => &[0xff; 64],
+            2 => &[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 0, 0, 0, 1, 0xff],
+            _ => b"",
+        };
+        let _ = stream.write_all(bytes).await;
+        let _ = stream.read(&mut [0; 2000]).await;
+    });
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    for expected in [FailureKind::Protocol, FailureKind::Protocol, FailureKind::Protocol, FailureKind::ConnectionClosed] {
+        assert_eq!(kind(&fetch(&fetcher, server.request("/"))), expected);
+    }
+    assert_eq!(server.connections(), 4);
+}
+
+#[test]
+fn idle_sessions_expire_and_are_not_more_than_may_be() {
+    let server = Secure::http2("idle", |_, respond| async move { reply(respond, "x") });
+    let settings = Settings { idle_timeout: Duration::from_millis(200), ..server.settings() };
+    let fetcher = Fetcher::start(settings.clone()).unwrap();
+    page(fetch(&fetcher, server.request("/1")));
+    std::thread::sleep(Duration::from_millis(400));
+    page(fetch(&fetcher, server.request("/2")));
+    assert_eq!(server.connections(), 2);
+    let fetcher = Fetcher::start(Settings { idle_connections: 0, ..settings }).unwrap();
+    page(fetch(&fetcher, server.request("/3")));
+    std::thread::sleep(Duration::from_millis(150));
+    page(fetch(&fetcher, server.request("/4")));
+    assert_eq!(server.connections(), 4);
+}
