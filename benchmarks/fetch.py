@@ -1,4 +1,4 @@
-"""What a request costs the fetch alone, beside load generators (wrk, h2load) and clients for Python (aiohttp, httpx)."""
+"""What a request costs the fetch alone, beside wrk, h2load, and clients for Python (aiohttp, httpx)."""
 
 from __future__ import annotations
 

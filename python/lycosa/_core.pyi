@@ -555,6 +555,14 @@ class Outcome:
         """Whether the site asks not to follow the page's links."""
 
     @property
+    def usage(self) -> list[tuple[str, bool, str]]:
+        """The site's preferences about uses of the page: use, whether it is allowed, and the signal that says so.
+
+        A use such as ``train-ai`` or ``search``; one that no signal speaks of is missing. Of several signals the most
+        restrictive counts.
+        """
+
+    @property
     def links(self) -> list[str]:
         """The page's links, each once, in order."""
 

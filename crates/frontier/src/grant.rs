@@ -110,12 +110,16 @@ impl<R: Resolve> Frontier<R> {
             && let Some(waiting) = self.next_waiting(id, now)?
         {
             let permission = self.robots.permission(&self.hosts[id].origins, &waiting, now)?;
-            if matches!(permission, Permission::Granted | Permission::Ask) && !self.claim(id, address, now) {
+            if matches!(permission, Permission::Granted(_) | Permission::Ask) && !self.claim(id, address, now) {
                 self.hosts[id].put_first(waiting, now);
                 return Ok(None);
             }
             match permission {
-                Permission::Granted => return Ok(Some(self.lease(id, address, waiting, now))),
+                Permission::Granted(usage) => {
+                    let request = self.lease(id, address, waiting, now);
+                    self.leases.state_usage(request.lease, usage);
+                    return Ok(Some(request));
+                }
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
                 Permission::Later(due) => self.hosts[id].postpone(Waiting { due, ..waiting }),
                 Permission::Wait => {

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 use lycosa_records::Purpose;
+use lycosa_records::usage::Statement;
 use lycosa_url::Micros;
 
 use crate::codec::{self, MAX_COUNT, put_number};
@@ -23,6 +24,8 @@ pub(crate) struct Lease {
     pub(crate) queue: QueueId,
     pub(crate) address: AddressId,
     pub(crate) granted: Micros,
+    /// What robots.txt stated about the uses of the page then.
+    pub(crate) usage: Box<[Statement]>,
     /// Whether the clocks of its host and address have been freed.
     is_free: bool,
 }
@@ -74,8 +77,16 @@ impl Leases {
         self.next += self.step;
         self.pages += u64::from(waiting.purpose() == Purpose::Page);
         self.expiring.push_back((expires, number));
-        self.active.insert(number, Lease { waiting, queue, address, granted: now, is_free: false });
+        let lease = Lease { waiting, queue, address, granted: now, usage: Box::default(), is_free: false };
+        self.active.insert(number, lease);
         (number, expires)
+    }
+
+    /// Stores what robots.txt states about the uses of a page on lease.
+    pub(crate) fn state_usage(&mut self, number: u64, usage: Box<[Statement]>) {
+        if let Some(lease) = self.active.get_mut(&number) {
+            lease.usage = usage;
+        }
     }
 
     /// When a lease expires that is granted now.

@@ -10,11 +10,12 @@ use lol_html::{
     AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Selector,
     Settings as RewriterSettings,
 };
+use lycosa_records::usage::restrict;
 use lycosa_records::{Added, LinkDetails, LinksBuilder, Outcome};
 use lycosa_url::{BadUrl, Base, Bound, Bounds, CrawlUrl, MAX_URL_BYTES};
 
 use crate::Settings;
-use crate::directives::Directives;
+use crate::directives::{Directives, tdm};
 
 /// Start tags longer than this are ignored, since their attributes would be copied.
 const MAX_TAG_BYTES: usize = 1 << 20;
@@ -52,6 +53,8 @@ struct Found {
     title: String,
     title_done: bool,
     directives: Directives,
+    /// What `<meta name=tdm-reservation>` states.
+    tdm: Option<(&'static str, bool)>,
     bounds: Bounds,
 }
 
@@ -127,6 +130,8 @@ pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outco
     outcome.title = clean_title(&found.title, settings.title_bytes, &mut found.bounds);
     outcome.noindex |= found.directives.noindex;
     outcome.nofollow |= found.directives.nofollow;
+    restrict(&mut outcome.usage, found.directives.usage(false), "meta robots");
+    restrict(&mut outcome.usage, found.tdm, "meta tdm-reservation");
     outcome.bounds = found.bounds;
     resolve(found, outcome, settings);
 }
@@ -311,6 +316,8 @@ fn on_meta(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
             && let Some(content) = attribute(element, "content")
         {
             found.directives.add(&content);
+        } else if name.eq_ignore_ascii_case("tdm-reservation") && found.tdm.is_none() {
+            found.tdm = attribute(element, "content").and_then(|content| tdm(&content));
         }
     } else if found.has_room(settings)
         && let Some(content) = attribute(element, "content")

@@ -10,6 +10,7 @@ mod html;
 mod settings;
 
 use bytes::Bytes;
+use lycosa_records::usage::restrict;
 use lycosa_records::{MAX_ROBOTS_BYTES, Outcome, Purpose, Received, Response};
 use lycosa_url::{Base, CrawlUrl, Failure, FailureKind};
 
@@ -59,6 +60,11 @@ fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &S
     let directives = directives::from_head(&received.head, &settings.agent);
     let kind = MediaType::of(received, &body);
     (outcome.noindex, outcome.nofollow) = (directives.noindex, directives.nofollow);
+    let is_image = received.head.get("content-type").is_some_and(|kind| kind.starts_with("image/"));
+    let mut preferences = Vec::new();
+    restrict(&mut preferences, directives.usage(is_image), "x-robots-tag");
+    directives::usage_from_head(&received.head, &mut preferences);
+    outcome.usage = preferences;
     if kind != MediaType::Other {
         let encoding = charset::detect(received.head.get("content-type").as_deref(), &body);
         outcome.charset = Some(encoding.name().into());

@@ -224,6 +224,12 @@ impl Outcome {
         self.0.nofollow
     }
 
+    /// The site's preferences about the uses of the page: use, whether it is allowed, and the signal that says so.
+    #[getter]
+    fn usage(&self) -> Vec<(&str, bool, &str)> {
+        self.0.usage.iter().map(|one| (&*one.usage, one.allowed, &*one.source)).collect()
+    }
+
     /// The page's links, each once, in order.
     #[getter]
     fn links(&self) -> Vec<&str> {

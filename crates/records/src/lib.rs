@@ -24,6 +24,7 @@ mod response;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 mod serial;
+pub mod usage;
 pub mod v1;
 
 pub use body::Body;
@@ -32,8 +33,9 @@ pub use head::{Head, header_text};
 pub use journal::{Accepted, Entry, Leased, decode_entries, encode_entries};
 pub use links::{Added, Link, LinkDetails, Links, LinksBuilder};
 pub use mark::{is_markup, mark};
-pub use outcome::{MAX_ROBOTS_BYTES, Outcome, UsagePreference};
+pub use outcome::{MAX_ROBOTS_BYTES, Outcome};
 pub use request::{
     Metadata, Purpose, Request, RequestOptions, Route, Step, Task, Validators, is_settable_field, key_of,
 };
 pub use response::{Certificate, Received, Response, Source, Times};
+pub use usage::UsagePreference;

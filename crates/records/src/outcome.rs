@@ -9,21 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::memory_of;
 use crate::serial::{self, is_default};
-use crate::{Links, Metadata, Received, Request, RequestOptions, Response, Step, Times, mark};
+use crate::{Links, Metadata, Received, Request, RequestOptions, Response, Step, Times, UsagePreference, mark};
 
 /// Maximum size of a robots.txt that is parsed, in bytes: RFC 9309 section 2.5 requires at least this.
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
-
-/// A site's preference about one use of a page, and where the site states it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UsagePreference {
-    /// The use, such as `train-ai`.
-    pub usage: Box<str>,
-    /// Whether it is allowed.
-    pub allowed: bool,
-    /// The signal that states it, such as `robots.txt` or `header`.
-    pub source: Box<str>,
-}
 
 /// The outcome of a URL. Its response's result is a failure if the body did not decode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,7 +57,7 @@ pub struct Outcome {
     /// Values that rules or a user's parse stage extracted: JSON values by name.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fields: Metadata,
-    /// The site's preferences about the use of the page.
+    /// The site's preferences about the uses of the page: one for each use that a signal speaks of.
     #[serde(default, skip_serializing_if = "is_default")]
     pub usage: Vec<UsagePreference>,
     /// Whether the URL is retried: this outcome is not its last. Set by the frontier's judgement.

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
+use lycosa_records::usage::Statement;
 use lycosa_records::{Outcome, Purpose};
 use lycosa_url::{Failure, FailureKind, Micros};
 
@@ -33,8 +34,8 @@ pub(crate) struct RobotsCache {
 /// What robots.txt says of a URL.
 #[derive(Debug)]
 pub(crate) enum Permission {
-    /// It may be fetched.
-    Granted,
+    /// It may be fetched; what robots.txt states about the uses of it.
+    Granted(Box<[Statement]>),
     /// It may not be fetched, for this reason.
     Refused(Failure),
     /// Its robots.txt is asked for already.
@@ -65,7 +66,7 @@ impl RobotsCache {
         now: Micros,
     ) -> io::Result<Permission> {
         if !self.is_obeyed || waiting.purpose() == Purpose::Robots {
-            return Ok(Permission::Granted);
+            return Ok(Permission::Granted(Box::default()));
         }
         Ok(match origins.get(waiting.url.origin()) {
             None => Permission::Ask,
@@ -77,9 +78,10 @@ impl RobotsCache {
             }
             Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => Permission::Ask,
             Some(Robots::Known { rules, .. }) => {
-                let verdict = self.store.get(rules)?.verdict(waiting.url.path_and_query());
+                let (rules, path) = (self.store.get(rules)?, waiting.url.path_and_query());
+                let verdict = rules.verdict(path);
                 if verdict.allowed {
-                    return Ok(Permission::Granted);
+                    return Ok(Permission::Granted(rules.usage(path)));
                 }
                 let (line, rule) = (verdict.line.unwrap_or_default(), verdict.rule().unwrap_or_default());
                 let detail = format!("line {line} of robots.txt: {rule}");
@@ -214,10 +216,10 @@ mod tests {
         assert!(robots.learn(&mut origins, origin, (&response, 200), 9));
         let mut permission =
             |origins: &Origins, path, now| robots.permission(origins, &page(path), now).unwrap();
-        assert!(matches!(permission(&origins, "/", 9), Permission::Granted));
+        assert!(matches!(permission(&origins, "/", 9), Permission::Granted(_)));
         assert!(matches!(permission(&origins, "/secret", 9), Permission::Refused(_)));
         assert!(matches!(permission(&origins, "/", 24 * 3600 * SECOND), Permission::Ask), "asked for again");
         assert!(!cache.fail(&mut origins, origin, (failure, None), 0, 9), "valid rules stay");
-        assert!(matches!(permission(&origins, "/", 9), Permission::Granted));
+        assert!(matches!(permission(&origins, "/", 9), Permission::Granted(_)));
     }
 }

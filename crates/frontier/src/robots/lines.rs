@@ -2,6 +2,8 @@
 
 use lycosa_records::MAX_ROBOTS_BYTES;
 
+use super::usage::UsageKind;
+
 /// The keys that rules are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
@@ -13,11 +15,13 @@ pub(super) enum Key {
     Disallow,
     /// The pause between requests; no part of the RFC.
     CrawlDelay,
+    /// What pages may be used for.
+    Usage(UsageKind),
 }
 
 /// Spellings, in the order in which Google's parser tries them; a key counts when it starts with one, so that
 /// `disallowed:` counts too.
-const SPELLINGS: [(&[u8], Key); 11] = [
+const SPELLINGS: [(&[u8], Key); 13] = [
     (b"user-agent", Key::UserAgent),
     (b"useragent", Key::UserAgent),
     (b"user agent", Key::UserAgent),
@@ -29,6 +33,8 @@ const SPELLINGS: [(&[u8], Key); 11] = [
     (b"diasllow", Key::Disallow),
     (b"disallaw", Key::Disallow),
     (b"crawl-delay", Key::CrawlDelay),
+    (b"content-usage", Key::Usage(UsageKind::ContentUsage)),
+    (b"content-signal", Key::Usage(UsageKind::ContentSignal)),
 ];
 
 /// The lines with a known key: number from 1, key, value.

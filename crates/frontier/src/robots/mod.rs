@@ -13,9 +13,11 @@ mod pattern;
 mod store;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use std::time::Duration;
 
+use lycosa_records::usage::Statement;
 use lycosa_url::product_token;
 
 use crate::codec;
@@ -26,6 +28,7 @@ use lines::{Key, Lines};
 pub(crate) use origins::{Origins, Robots};
 use pattern::{Escapes, Pattern};
 pub(crate) use store::{KeptRules, RulesStore};
+use usage::{Usage, UsageKind, UsageLine};
 
 /// The rules of one robots.txt for one agent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,6 +38,8 @@ pub struct Rules {
     /// Escapes kept as written, as Google's parser compares them; nothing where no pattern has such an escape.
     kept: Option<Box<Index>>,
     crawl_delay: Option<Duration>,
+    /// What pages may be used for; `None` where no line speaks of that, as in nearly all files.
+    usage: Option<Box<Usage>>,
     /// The lines that all of this was made of, packed: what a snapshot keeps.
     packed: Box<[u8]>,
 }
@@ -86,6 +91,12 @@ impl Rules {
                         .filter(|(speaks, _)| *speaks)
                         .for_each(|(_, group)| group.delay(value));
                 }
+                Key::Usage(kind) => {
+                    let line = UsageLine { kind, value };
+                    let speaks = [(in_own, &mut own), (in_general, &mut general)];
+                    let groups = speaks.into_iter().filter(|(speaks, _)| *speaks);
+                    groups.for_each(|(_, group)| group.usage.push(line));
+                }
                 Key::Allow | Key::Disallow => {
                     in_header = false;
                     let line = Line { number, allow: key == Key::Allow, pattern: value };
@@ -130,6 +141,12 @@ impl Rules {
         if second.allowed { verdict } else { second }
     }
 
+    /// What is stated about the uses of a page.
+    pub(crate) fn usage(&self, path_and_query: &str) -> Box<[Statement]> {
+        let Some(usage) = &self.usage else { return Box::default() };
+        usage.of(&pattern::normalize_path(path_and_query, Escapes::Undone).0)
+    }
+
     /// The verdict of one reading.
     fn decide<'a>(index: &'a Index, path: &[u8]) -> Verdict<'a> {
         match index.longest_match(path) {
@@ -141,7 +158,8 @@ impl Rules {
     /// Bytes of memory that they hold beyond their own size.
     pub(crate) fn memory(&self) -> usize {
         let kept = self.kept.as_ref().map_or(0, |index| size_of::<Index>() + index.memory());
-        self.undone.memory() + kept + self.packed.len()
+        let usage = self.usage.as_ref().map_or(0, |usage| size_of::<Usage>() + usage.memory());
+        self.undone.memory() + kept + usage + self.packed.len()
     }
 
     /// The rules as bytes, for a snapshot; none for those of an answer without rules.
@@ -168,10 +186,20 @@ struct Line<'a> {
     pattern: &'a [u8],
 }
 
+/// The kind of a packed line about uses, whose number is its kind's; `None` of a rule, whose number is at least 2.
+fn usage_kind(head: u64) -> Option<UsageKind> {
+    match head {
+        0 => Some(UsageKind::ContentUsage),
+        1 => Some(UsageKind::ContentSignal),
+        _ => None,
+    }
+}
+
 /// What the groups that speak to one agent say together.
 #[derive(Default)]
 struct Group<'a> {
     lines: Vec<Line<'a>>,
+    usage: Vec<UsageLine<'a>>,
     crawl_delay: Option<Duration>,
 }
 
@@ -195,7 +223,8 @@ impl<'a> Group<'a> {
         let mut differs = false;
         let undone = self.patterns(Escapes::Undone, &mut differs);
         let kept = differs.then(|| Box::new(Index::new(self.patterns(Escapes::Kept, &mut false))));
-        Rules { undone: Index::new(undone), kept, crawl_delay: self.crawl_delay, packed: self.pack() }
+        let (crawl_delay, usage, packed) = (self.crawl_delay, Usage::new(&self.usage), self.pack());
+        Rules { undone: Index::new(undone), kept, crawl_delay, usage, packed }
     }
 
     /// The lines as bytes.
@@ -207,6 +236,10 @@ impl<'a> Group<'a> {
             codec::put_number(&mut packed, u64::from(line.number) << 1 | u64::from(line.allow));
             codec::put_bytes(&mut packed, line.pattern);
         }
+        for line in &self.usage {
+            codec::put_number(&mut packed, line.kind as u64);
+            codec::put_bytes(&mut packed, line.value);
+        }
         packed.into_boxed_slice()
     }
 
@@ -214,9 +247,13 @@ impl<'a> Group<'a> {
     fn unpack(mut from: &'a [u8]) -> Option<Self> {
         let from = &mut from;
         let crawl_delay = codec::number(from)?.checked_sub(1).map(Duration::from_micros);
-        let mut group = Group { lines: Vec::new(), crawl_delay };
+        let mut group = Group { crawl_delay, ..Group::default() };
         while !from.is_empty() {
             let head = codec::number(from)?;
+            if let Some(kind) = usage_kind(head) {
+                group.usage.push(UsageLine { kind, value: codec::bytes(from)? });
+                continue;
+            }
             let number = u32::try_from(head >> 1).ok()?;
             group.lines.push(Line { number, allow: head & 1 == 1, pattern: codec::bytes(from)? });
         }

@@ -43,6 +43,41 @@ fn the_longest_pattern_decides() {
     assert!(allows("disallow: /", "/"));
 }
 
+/// What a robots.txt states about the uses of a page.
+fn usage(robots: &str, path: &str) -> String {
+    let rules = Rules::parse(robots.as_bytes(), "lycosa");
+    assert_eq!(Rules::unpack(rules.pack()).as_ref(), Some(&rules));
+    let stated = rules.usage(path);
+    let words: Vec<String> =
+        stated.iter().map(|(usage, allowed)| format!("{usage}={}", u8::from(*allowed))).collect();
+    words.join(" ")
+}
+
+#[test]
+fn the_uses_of_a_page_are_stated_by_the_longest_path_of_the_group_that_speaks_to_us() {
+    let robots = "user-agent: *\nContent-Usage: train-ai=n\nallow: /\ncontent-usage: /open/ train-ai=y, search=y\n\
+                  content-usage: /open/*.pdf$ train-ai=n\nContent-Signal: search=yes, ai-train=no # here\n\
+                  content-usage: broken broken\n\nuser-agent: other\ncontent-usage: search=n";
+    for (path, expected) in [
+        ("/", "train-ai=0 search=1 train-ai=0"),
+        ("/open/a", "train-ai=1 search=1 search=1 train-ai=0"),
+        ("/open/a.pdf", "train-ai=0 search=1 train-ai=0"),
+        ("", "train-ai=0 search=1 train-ai=0"),
+    ] {
+        assert_eq!(usage(robots, path), expected, "{path}");
+    }
+    assert_eq!(usage("user-agent: lycosa\ndisallow: /x\nuser-agent: *\ncontent-usage: train-ai=n", "/"), "");
+    assert_eq!(usage("content-usage: train-ai=n", "/"), "", "in no group");
+    assert_eq!(usage("user-agent: *\ncontent-signal: /a ai-train=no\ncontent-signal: /a search=no", "/a/b"), "train-ai=0 search=0");
+}
+
+#[test]
+fn lines_about_uses_change_no_verdict() {
+    let robots = "user-agent: a\ncontent-usage: train-ai=n\nuser-agent: lycosa\ndisallow: /x";
+    assert!(!allows(robots, "/x"));
+    assert!(!Rules::parse(robots.as_bytes(), "a").allows("/x"), "other records do not interfere");
+}
+
 #[test]
 fn a_verdict_names_its_line() {
     let rules = Rules::parse(

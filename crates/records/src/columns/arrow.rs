@@ -52,6 +52,7 @@ fn data_type<T>(get: &Get<T>) -> DataType {
         Get::Flags(_) => list(DataType::Boolean),
         Get::Steps(_) => list(DataType::Struct(step_fields())),
         Get::Fields(_) => list(DataType::Struct(header_fields())),
+        Get::Preferences(_) => list(DataType::Struct(preference_fields())),
         Get::Bytes(..) => DataType::Binary,
     }
 }
@@ -69,6 +70,12 @@ fn step_fields() -> Fields {
 /// A header field: name and value.
 fn header_fields() -> Fields {
     vec![Field::new("name", DataType::Utf8, false), Field::new("value", DataType::Utf8, false)].into()
+}
+
+/// A preference: use, whether it is allowed, and source.
+fn preference_fields() -> Fields {
+    let text = |name| Field::new(name, DataType::Utf8, false);
+    vec![text("usage"), Field::new("allowed", DataType::Boolean, false), text("source")].into()
 }
 
 /// Bytes of the values of a column of many records, at most: Arrow counts them in 32 bits.
@@ -94,7 +101,7 @@ fn value_bytes<T>(records: &[impl AsRef<T>], column: &Column<T>) -> usize {
         }
         Get::Status(_) | Get::Number(_) | Get::Large(_) | Get::Signed(_) | Get::Flag(_) | Get::Time(_) => 0,
         // Texts are counted while they are decoded.
-        Get::Numbers(_) | Get::Flags(_) | Get::DecodedText(..) => 0,
+        Get::Numbers(_) | Get::Flags(_) | Get::Preferences(_) | Get::DecodedText(..) => 0,
     }
 }
 
@@ -177,6 +184,14 @@ fn array<T>(
             get(record).for_each(|(name, value)| {
                 append::<StringBuilder>(builder, 0, |texts| texts.append_value(name));
                 append::<StringBuilder>(builder, 1, |texts| texts.append_value(value));
+                builder.append(true);
+            });
+        }),
+        Get::Preferences(get) => structs(each(), preference_fields(), |record, builder| {
+            get(record).for_each(|preference| {
+                append::<StringBuilder>(builder, 0, |texts| texts.append_value(&preference.usage));
+                append::<BooleanBuilder>(builder, 1, |flags| flags.append_value(preference.allowed));
+                append::<StringBuilder>(builder, 2, |texts| texts.append_value(&preference.source));
                 builder.append(true);
             });
         }),

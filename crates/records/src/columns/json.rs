@@ -77,6 +77,7 @@ impl<T> Line<'_, T> {
                 let fields = get(record).map(|(key, value)| Pair(("name", key), ("value", value)));
                 map.serialize_entry(name, &Each::of(fields))
             }
+            Get::Preferences(get) => map.serialize_entry(name, &Each::of(get(record))),
             Get::Bytes(get, _) => {
                 // Text as text, other bytes as base64; each line has both keys.
                 let other = get(record).filter(|_| text.is_none());

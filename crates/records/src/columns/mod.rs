@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use lycosa_url::Micros;
 
-use crate::Metadata;
+use crate::{Metadata, UsagePreference};
 
 pub use arrow::{record_batch, schema};
 pub use json::write_lines;
@@ -68,6 +68,8 @@ enum Get<T: 'static> {
     Steps(for<'a> fn(&'a T) -> Items<'a, (&'a str, u16)>),
     /// A list of header fields: name and value.
     Fields(for<'a> fn(&'a T) -> Items<'a, Pair<'a>>),
+    /// A list of preferences: use, whether it is allowed, and source.
+    Preferences(for<'a> fn(&'a T) -> Items<'a, &'a UsagePreference>),
     /// JSON values by name: text in Arrow, an object in JSON.
     Json(for<'a> fn(&'a T) -> Option<&'a Metadata>),
     /// Bytes. In JSON lines, text is written under the column's name, other bytes as base64 under

@@ -267,6 +267,8 @@ columns! { Outcome:
     ["noindex"] Get::Flag(|outcome| outcome.noindex), set |outcome, value| { outcome.noindex = value.flag()?; Ok(()) };
     /// Whether a robots meta element or X-Robots-Tag says nofollow.
     ["nofollow"] Get::Flag(|outcome| outcome.nofollow), set |outcome, value| { outcome.nofollow = value.flag()?; Ok(()) };
+    /// The site's preferences about the uses of the page: the use, whether it is allowed, and the signal that says so.
+    ["usage"] Get::Preferences(|outcome| Box::new(outcome.usage.iter()));
     /// Number of links in the page.
     ["link_count"] Get::Number(|outcome| u32::try_from(outcome.links.len()).unwrap_or(u32::MAX));
     /// The links of the page, each once, in order.
