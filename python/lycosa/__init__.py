@@ -25,6 +25,7 @@ from lycosa.errors import (
 from lycosa.records import Outcome, Outcomes, Request, Requests, Response, Responses
 
 if TYPE_CHECKING:
+    from lycosa.middleware import DefaultHeaders, ItemMiddleware, Middleware, Way
     from lycosa.names import resolve, resolve_stream
     from lycosa.session import Crawl, crawl
     from lycosa.sink import Sink
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
 __all__ = [
     "BadName",
     "Crawl",
+    "DefaultHeaders",
+    "ItemMiddleware",
     "JobDamaged",
     "JobInUse",
     "JobVersionError",
     "LycosaError",
+    "Middleware",
     "Outcome",
     "Outcomes",
     "Rejected",
@@ -50,6 +54,7 @@ __all__ = [
     "Stages",
     "StorageError",
     "StorageFull",
+    "Way",
     "__version__",
     "crawl",
     "resolve",
@@ -60,8 +65,12 @@ __all__ = [
 #: What is imported when it is asked for (PEP 562), and from where.
 _LATER = {
     "Crawl": "session",
+    "DefaultHeaders": "middleware",
+    "ItemMiddleware": "middleware",
+    "Middleware": "middleware",
     "Sink": "sink",
     "Stages": "stages",
+    "Way": "middleware",
     "crawl": "session",
     "resolve": "names",
     "resolve_stream": "names",

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lycosa import _core
 from lycosa.checked import checked_stages
@@ -22,6 +22,9 @@ from lycosa.store.directory import JobDirectory
 from lycosa.store.file_sink import FileSink, path_of
 from lycosa.store.patient import Patience, PatientLog
 from lycosa.store.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from lycosa.middleware import Middleware
 
 logger = logging.getLogger("lycosa")
 
@@ -67,11 +70,16 @@ class Assembled(NamedTuple):
 
 
 def assemble(
-    job: Job, directory: JobDirectory, log: _core.Log, patience: Patience, change: Change | None
+    job: Job,
+    directory: JobDirectory,
+    log: _core.Log,
+    patience: Patience,
+    change: Change | None,
+    middleware: Sequence[Middleware] = (),
 ) -> Assembled:
     """The stages of a job, restored from its newest snapshot and the log after it.
 
-    change: replaces embedded stages by others.
+    change: replaces embedded stages by others. middleware: sees their requests and outcomes.
     """
     lanes = job.frontier.shards
     memory = shares(job).of_lane(lanes)
@@ -91,6 +99,10 @@ def assemble(
     ]
     if change is not None:
         made = _changed(made, change)
+    if middleware:
+        from lycosa.middleware import with_middleware  # only where there is some
+
+        made = with_middleware(made, middleware)
     whole = made[0] if lanes == 1 else _whole(made, frontier)
     snapshots = Snapshots(
         whole.frontier,

@@ -318,10 +318,16 @@ class Fetch(Section):
     max_header_bytes: Bytes = Field(64 * 1024, ge=8_192, le=MIB, description="size of a response's header fields")
     max_body_bytes: Bytes = Field(10 * MIB, ge=1, le=1024 * MIB, description="size of a body, as received")
     idle_connections: int = Field(
-        4_096, ge=0, le=100_000, description="connections without a request that stay open, at most half of the open files"
+        4_096,
+        ge=0,
+        le=100_000,
+        description="open connections without a request; half of the open files at most",
     )
     idle_timeout: Seconds = Field(
-        75.0, ge=0.1, le=3_600, description="longest time that a connection stays open without a request, if the site allows it"
+        75.0,
+        ge=0.1,
+        le=3_600,
+        description="longest time that a connection stays open without a request",
     )
     http2: bool = Field(True, description="offer HTTP/2 to https servers")
     ca_file: Path | None = Field(

@@ -7,8 +7,8 @@ import contextlib
 import dataclasses
 import logging
 import time
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lycosa import _core
 from lycosa.assemble import assemble, open_log, recorded_name
@@ -24,6 +24,9 @@ from lycosa.store.directory import Counts, JobDirectory, LastRun, Record, Totals
 from lycosa.store.patient import Patience
 from lycosa.store.restart import with_gap
 from lycosa.words import counted
+
+if TYPE_CHECKING:
+    from lycosa.middleware import Middleware
 
 logger = logging.getLogger("lycosa")
 
@@ -63,10 +66,18 @@ TAKEN_BACK, SHORTEST_DISTANCE = 15.0, 1.5
 class Running:
     """A crawl's stages, outputs and record."""
 
-    def __init__(self, plan: Plan, directory: JobDirectory, control: Control, change: Change | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        directory: JobDirectory,
+        control: Control,
+        change: Change | None = None,
+        middleware: Sequence[Middleware] = (),
+    ) -> None:
         """Open everything; raises StorageError if that fails, and then leaves the job as it was.
 
-        directory: the plan's, or a temporary one. change: replaces embedded stages.
+        directory: the plan's, or a temporary one. change: replaces embedded stages. middleware: sees requests and
+        outcomes.
         """
         job = plan.job
         # Before anything is removed or recorded.
@@ -95,7 +106,7 @@ class Running:
             if is_new:
                 # Before the outputs, which have its id, so that they are recognised after a crash.
                 self._write_record()
-            assembled = assemble(job, directory, self._log, self._patience, change)
+            assembled = assemble(job, directory, self._log, self._patience, change, middleware)
             self.stages, self._names, self._snapshots = assembled.stages, assembled.names, assembled.snapshots
             self._lanes = assembled.lanes
             self._recorded: dict[str, Any] = self.stages.log.summary()  # before this session

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from lycosa.middleware import Middleware
     from lycosa.plan import Plan
     from lycosa.running import Running
     from lycosa.settings import CrawlSettings
@@ -39,6 +40,7 @@ def crawl(
     fresh: bool = False,
     retry_failed: bool | str | Sequence[str] = False,
     stages: Change | None = None,
+    middleware: Sequence[Middleware] = (),
     progress: Callable[[dict[str, Any]], object] | None = None,
     **settings: Unpack[CrawlSettings],
 ) -> Crawl:
@@ -60,6 +62,8 @@ def crawl(
         job forbids; or kinds of failures (docs/errors.md) and groups of them: ``["names", "connect-timeout"]``.
     stages: replaces embedded stages: ``lambda stages: replace(stages, fetch=MyFetch())``. Return values of custom
         stages are checked; StageError reports what is wrong with them, and nothing is lost.
+    middleware: hooks (``lycosa.Middleware``) that see each batch of requests, in this order, and each batch of
+        outcomes, in reverse order. Not recorded: pass them again when the crawl is resumed.
     progress: called with the report about once a second, on a thread of its own, and once at the end.
     settings: keys of the job, merged over the job file: ``max_pages=100``, ``politeness={"host_interval": 2}``.
 
@@ -82,7 +86,7 @@ def crawl(
         fresh=fresh,
         retry_failed=retry_failed,
     )
-    return Crawl(plan, progress, stages)
+    return Crawl(plan, progress, stages, middleware)
 
 
 class Crawl:
@@ -93,9 +97,10 @@ class Crawl:
         plan: Plan,
         progress: Callable[[dict[str, Any]], object] | None = None,
         stages: Change | None = None,
+        middleware: Sequence[Middleware] = (),
     ) -> None:
         """Write nothing yet: the crawl starts with the iteration."""
-        self.plan, self._stages = plan, stages
+        self.plan, self._stages, self._middleware = plan, stages, tuple(middleware)
         self._progress = progress
         self.control = Control()
         self._report: dict[str, Any] = {}
@@ -145,7 +150,7 @@ class Crawl:
 
                 temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
                 directory = JobDirectory(Path(temporary))
-            running = self._running = Running(self.plan, directory, self.control, self._stages)
+            running = self._running = Running(self.plan, directory, self.control, self._stages, self._middleware)
             if self._progress is not None:
                 stack.enter_context(told_every_second(self.report, self._progress))
             try:

@@ -1,4 +1,4 @@
-"""What sites say about the uses of their pages reaches outcomes, columns and outputs, with the signal that says so."""
+"""What sites say about the uses of their pages: in outcomes, columns and outputs, with the signal that says so."""
 
 from __future__ import annotations
 

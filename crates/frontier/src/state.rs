@@ -35,7 +35,11 @@ impl State {
     pub(crate) fn settled(failure: &Failure) -> State {
         use lycosa_url::FailureKind as Kind;
         match failure.kind {
-            Kind::RobotsDisallowed | Kind::Blocked | Kind::DomainBudget | Kind::PortBlocked => State::Refused,
+            Kind::RobotsDisallowed
+            | Kind::Blocked
+            | Kind::DomainBudget
+            | Kind::Dropped
+            | Kind::PortBlocked => State::Refused,
             _ => State::Failed,
         }
     }

@@ -89,6 +89,10 @@ pub enum FailureKind {
     /// The crawl was stopped before the response was complete, or a reused connection was closed before it
     /// began. Does not count as a try.
     Cancelled,
+    /// A middleware of the crawl dropped the request.
+    Dropped,
+    /// A middleware of the crawl raised an exception.
+    MiddlewareFailed,
 }
 }
 
@@ -109,7 +113,7 @@ mod mark {
 }
 
 /// Each kind in order: stable name, group, properties. The only table of kinds.
-const KINDS: [(FailureKind, &str, &str, u8); 32] = {
+const KINDS: [(FailureKind, &str, &str, u8); 34] = {
     use FailureKind as K;
     use mark::{ANSWERED, BOUND, DOUBTFUL, SILENT, TRANSIENT, TROUBLE};
     [
@@ -145,6 +149,8 @@ const KINDS: [(FailureKind, &str, &str, u8); 32] = {
         (K::Blocked, "blocked", "rules", 0),
         (K::DomainBudget, "domain-budget", "rules", BOUND),
         (K::Cancelled, "cancelled", "ended", 0),
+        (K::Dropped, "dropped", "middleware", 0),
+        (K::MiddlewareFailed, "middleware-failed", "middleware", 0),
     ]
 };
 
@@ -235,7 +241,9 @@ impl Failure {
         match self.kind {
             FailureKind::Blocked
             | FailureKind::DomainBudget
+            | FailureKind::Dropped
             | FailureKind::HostUnavailable
+            | FailureKind::MiddlewareFailed
             | FailureKind::PortBlocked => {
                 Failure::new(FailureKind::RobotsUnreachable, format!("robots.txt: {}", self.detail))
             }

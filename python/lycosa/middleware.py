@@ -1,0 +1,366 @@
+"""Middleware: hooks in Python that see each batch of requests before it is sent, and each batch of outcomes.
+
+Requests pass the middleware in order, outcomes in reverse order. Without middleware nothing of this is imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import inspect
+import itertools
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Coroutine, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any, cast
+
+from lycosa.errors import StageError
+from lycosa.records import Outcome, Outcomes, Request, Requests, Response, Responses
+from lycosa.stages import Fetch, Parse, Stages
+
+logger = logging.getLogger("lycosa")
+
+#: Seconds that a hook may take for a batch before it is told: all of the crawl waits for it.
+SLOW = 1.0
+
+#: Longest wait for responses while an asynchronous hook is under way, in seconds.
+PENDING = 0.005
+
+#: Characters of a traceback in an outcome, at most: its end says what happened.
+TRACEBACK = 2_000
+
+
+class Way:
+    """What a middleware may do with requests other than letting them go on."""
+
+    def __init__(self) -> None:
+        """Nothing is answered or delayed yet."""
+        self.answered: list[Response] = []
+        self.delayed: list[tuple[float, Requests]] = []
+
+    def answer(self, response: Response) -> None:
+        """Use a response, made by ``request.respond()`` or ``request.fail()``; the site is not asked."""
+        self.answered.append(response)
+
+    def drop(self, request: Request, why: str = "") -> None:
+        """Settle a request: its outcome is the failure ``dropped``."""
+        self.answered.append(request.fail("dropped", why))
+
+    def delay(self, requests: Request | Requests, seconds: float) -> None:
+        """Let requests go on later. Those that wait for longer than their lease go back to the frontier."""
+        batch = Requests([requests]) if isinstance(requests, Request) else requests
+        self.delayed.append((time.monotonic() + max(seconds, 0.0), batch))
+
+
+class Middleware:
+    """Sees batches. Override one method or both, as ``def`` or ``async def``.
+
+    Methods are called by one thread at a time. An exception fails the requests, or replaces the outcomes, of its
+    batch: ``middleware-failed``, with the traceback.
+    """
+
+    def requests(self, requests: Requests, way: Way) -> Any:
+        """Return the requests that go on, changed or not (``select``, ``map``, ``replace``).
+
+        Each of the others is answered, dropped or delayed by ``way``.
+        """
+        return requests
+
+    def outcomes(self, outcomes: Outcomes) -> Any:
+        """Return the outcomes, changed or not: one for each."""
+        return outcomes
+
+
+class ItemMiddleware(Middleware):
+    """Sees requests and outcomes one by one: easier to write, slower to run."""
+
+    def request(self, request: Request) -> Request | Response | float | None:
+        """Return the request, changed or not; a response to it; seconds to delay it for; or `None` to drop it."""
+        return request
+
+    def outcome(self, outcome: Outcome) -> Outcome:
+        """Return the outcome, changed or not."""
+        return outcome
+
+    def requests(self, requests: Requests, way: Way) -> Requests:
+        """Call ``request`` for each."""
+        if type(self).request is ItemMiddleware.request:
+            return requests
+        going: list[Request] = []
+        for request in requests:
+            try:
+                given = self.request(request)
+            except Exception as error:
+                way.answer(_failed(request, self, error))
+                continue
+            if isinstance(given, Request):
+                going.append(given)
+            elif isinstance(given, Response):
+                way.answer(given)
+            elif given is None:
+                way.drop(request, f"by {type(self).__name__}")
+            elif isinstance(given, int | float):
+                way.delay(request, given)
+            else:
+                expected = "a Request, a Response, seconds or None"
+                raise StageError(type(self).__name__, "request", f"returned {type(given).__name__}", expected)
+        return Requests(going)
+
+    def outcomes(self, outcomes: Outcomes) -> Outcomes:
+        """Call ``outcome`` for each."""
+        return outcomes if type(self).outcome is ItemMiddleware.outcome else outcomes.map(self.outcome)
+
+
+class DefaultHeaders(Middleware):
+    """Adds header fields to each request that does not have them."""
+
+    def __init__(self, headers: Iterable[tuple[str, str]]) -> None:
+        """headers: names and values."""
+        self._headers = list(headers)
+
+    def requests(self, requests: Requests, way: Way) -> Requests:
+        """Add the fields."""
+        return requests.map(self._with_headers)
+
+    def _with_headers(self, request: Request) -> Request:
+        """The request with the fields that it lacks."""
+        known = {name.lower() for name, _ in request.headers}
+        missing = [(name, value) for name, value in self._headers if name.lower() not in known]
+        return request.replace(headers=[*request.headers, *missing]) if missing else request
+
+
+class _Hooks:
+    """All middleware of a crawl, for all lanes: calls hooks one at a time, and tells what goes wrong with them."""
+
+    def __init__(self, middleware: Sequence[Middleware]) -> None:
+        """middleware: in the order in which requests pass it."""
+        self.all = [(each, threading.Lock()) for each in middleware]
+        #: Outcomes that an asynchronous hook has.
+        self.late = 0
+        self._told: set[str] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._users: set[int] = set()
+
+    def enter(self, user: object) -> None:
+        """Count a fetch that uses the hooks, until it leaves."""
+        self._users.add(id(user))
+
+    def leave(self, user: object) -> None:
+        """End the event loop with the last one."""
+        self._users.discard(id(user))
+        if self._loop is not None and not self._users:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop = None
+
+    def call(self, place: int, method: str, *arguments: Any) -> Any:
+        """Call a hook; returns its value, or a future if it is asynchronous."""
+        middleware, lock = self.all[place]
+        hook = getattr(middleware, method)
+        if inspect.iscoroutinefunction(hook):
+            return asyncio.run_coroutine_threadsafe(cast(Coroutine[Any, Any, Any], hook(*arguments)), self._running())
+        with lock:
+            began = time.monotonic()
+            given = hook(*arguments)
+            took = time.monotonic() - began
+        name = type(middleware).__name__
+        if took > SLOW and name not in self._told:
+            self._told.add(name)
+            text = "middleware %s took %.1f s for %d %s, for which the crawl waits; make it `async def`, or faster"
+            logger.warning(text, name, took, len(arguments[0]), method)
+        return given
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop of asynchronous hooks, on a thread of its own."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=self._loop.run_forever, name="lycosa-middleware", daemon=True).start()
+        return self._loop
+
+
+class MiddlewareFetch:
+    """A fetch whose requests pass middleware before."""
+
+    def __init__(self, fetch: Fetch, hooks: _Hooks) -> None:
+        """fetch: the fetch that sends what the middleware lets go on."""
+        self._fetch, self._hooks = fetch, hooks
+        self._numbers = itertools.count()
+        #: Delayed requests, by time: when they go on, the middleware that is next.
+        self._delayed: list[tuple[float, int, int, Requests]] = []
+        self._pending: list[tuple[Future[Any], int, Requests, Way]] = []
+        self._answered: list[Response] = []
+        hooks.enter(self)
+
+    def free(self) -> int:
+        """Return the number of free slots."""
+        return max(self._fetch.free() - self._held(), 0)
+
+    def in_flight(self) -> int:
+        """Return the number of requests that have no response yet."""
+        return self._fetch.in_flight() + self._held() + len(self._answered) + self._hooks.late
+
+    def _held(self) -> int:
+        """The number of requests that middleware has."""
+        delayed = sum(len(requests) for *_, requests in self._delayed)
+        return delayed + sum(len(requests) for _, _, requests, _ in self._pending)
+
+    def submit(self, requests: Requests) -> None:
+        """Let requests pass the middleware."""
+        self._pass(requests, 0)
+
+    def _pass(self, requests: Requests, place: int) -> None:
+        """Let requests pass the middleware from a place on."""
+        while len(requests) and place < len(self._hooks.all):
+            way = Way()
+            try:
+                given = self._hooks.call(place, "requests", requests, way)
+            except StageError:
+                raise
+            except Exception as error:
+                self._fail(requests, place, error)
+                return
+            if isinstance(given, Future):
+                self._pending.append((given, place, requests, way))
+                return
+            requests = self._settle(requests, given, way, place)
+            place += 1
+        if len(requests):
+            self._fetch.submit(requests)
+
+    def _settle(self, before: Requests, going: Any, way: Way, place: int) -> Requests:
+        """Check what a hook made of requests, and store what does not go on; returns the others."""
+        name = type(self._hooks.all[place][0]).__name__
+        if not isinstance(going, Requests):
+            raise StageError(name, "requests", f"returned {type(going).__name__}", "Requests")
+        after = [request.lease for request in going] + [answer.request.lease for answer in way.answered]
+        after += [request.lease for _, requests in way.delayed for request in requests]
+        if sorted(after) != sorted(request.lease for request in before):
+            wrong = f"got {len(before)} requests, and returned, answered, dropped or delayed {len(after)}, or others"
+            raise StageError(name, "requests", wrong, "each request once")
+        self._answered += way.answered
+        for due, requests in way.delayed:
+            heapq.heappush(self._delayed, (due, next(self._numbers), place + 1, requests))
+        return going
+
+    def _fail(self, requests: Requests, place: int, error: BaseException) -> None:
+        """Settle requests whose hook has raised."""
+        self._answered += [_failed(request, self._hooks.all[place][0], error) for request in requests]
+
+    def completed(self, max: int, within: float) -> Responses:
+        """Return complete responses, and answers of middleware."""
+        self._go_on()
+        if self._answered:
+            answered, self._answered = self._answered[:max], self._answered[max:]
+            return Responses(answered)
+        if self._delayed:
+            wait = self._delayed[0][0] - time.monotonic()
+            within = min(within, wait) if wait > 0 else 0.0
+        return self._fetch.completed(max, min(within, PENDING) if self._pending else within)
+
+    def _go_on(self) -> None:
+        """Let delayed requests go on, and those whose asynchronous hook has ended."""
+        now = time.monotonic()
+        while self._delayed and self._delayed[0][0] <= now:
+            _, _, place, requests = heapq.heappop(self._delayed)
+            self._pass(requests, place)
+        ended = [pending for pending in self._pending if pending[0].done()]
+        self._pending = [pending for pending in self._pending if not pending[0].done()]
+        for future, place, requests, way in ended:
+            error = future.exception()
+            if error is None:
+                self._pass(self._settle(requests, future.result(), way, place), place + 1)
+            elif isinstance(error, StageError):
+                raise error
+            else:
+                self._fail(requests, place, error)
+
+    def cancel(self) -> None:
+        """Cancel all requests in flight."""
+        for future, *_ in self._pending:
+            future.cancel()
+        self._pending.clear()
+        self._delayed.clear()
+        self._answered.clear()
+        self._fetch.cancel()
+        self._hooks.leave(self)
+
+
+class MiddlewareParse:
+    """A parse whose outcomes pass middleware afterwards, in reverse order."""
+
+    def __init__(self, parse: Parse, hooks: _Hooks) -> None:
+        """parse: the parse that makes outcomes."""
+        self._parse, self._hooks = parse, hooks
+        self._pending: list[tuple[Future[Any], int, Outcomes]] = []
+
+    def parse(self, responses: Responses) -> Outcomes:
+        """Parse a batch, and return what has passed the middleware."""
+        passed = [self._pass(self._parse.parse(responses), len(self._hooks.all) - 1)]
+        ended = [pending for pending in self._pending if pending[0].done()]
+        self._pending = [pending for pending in self._pending if not pending[0].done()]
+        for future, place, before in ended:
+            self._hooks.late -= len(before)
+            try:
+                given = self._checked(before, future.result(), place)
+            except StageError:
+                raise
+            except Exception as error:
+                given = self._failed(before, place, error)
+            passed.append(self._pass(given, place - 1))
+        filled = [batch for batch in passed if len(batch)]
+        return filled[0] if len(filled) == 1 else Outcomes(itertools.chain.from_iterable(filled))
+
+    def _pass(self, outcomes: Outcomes, place: int) -> Outcomes:
+        """Let outcomes pass the middleware from a place on; returns none where one is asynchronous."""
+        while len(outcomes) and place >= 0:
+            try:
+                given = self._hooks.call(place, "outcomes", outcomes)
+                if isinstance(given, Future):
+                    self._pending.append((given, place, outcomes))
+                    self._hooks.late += len(outcomes)
+                    return Outcomes()
+                outcomes = self._checked(outcomes, given, place)
+            except StageError:
+                raise
+            except Exception as error:
+                outcomes = self._failed(outcomes, place, error)
+            place -= 1
+        return outcomes
+
+    def _checked(self, before: Outcomes, given: Any, place: int) -> Outcomes:
+        """Return what a hook made of outcomes, if it is one for each."""
+        name = type(self._hooks.all[place][0]).__name__
+        if not isinstance(given, Outcomes):
+            raise StageError(name, "outcomes", f"returned {type(given).__name__}", "Outcomes")
+        leases = [sorted(outcome.request.lease for outcome in batch) for batch in (before, given)]
+        if leases[0] != leases[1]:
+            raise StageError(name, "outcomes", f"got {len(before)} outcomes, and returned {len(given)}, or others")
+        return given
+
+    def _failed(self, outcomes: Outcomes, place: int, error: BaseException) -> Outcomes:
+        """Replace outcomes whose hook has raised."""
+        middleware = self._hooks.all[place][0]
+        return self._parse.parse(Responses(_failed(outcome.request, middleware, error) for outcome in outcomes))
+
+
+def _failed(request: Request, middleware: Middleware, error: BaseException) -> Response:
+    """The failure of a request whose hook has raised."""
+    text = "".join(traceback.format_exception(error))
+    return request.fail("middleware-failed", f"{type(middleware).__name__}: {text[-TRACEBACK:]}")
+
+
+def with_middleware(lanes: Sequence[Stages], middleware: Sequence[Middleware]) -> list[Stages]:
+    """Return the stages of a crawl's lanes with middleware around fetch and parse."""
+    if not middleware:
+        return list(lanes)
+    for each in middleware:
+        if not isinstance(each, Middleware):
+            raise StageError("lycosa.crawl", "middleware", f"got {type(each).__name__}", "subclasses of Middleware")
+    hooks = _Hooks(middleware)
+    return [
+        replace(stages, fetch=MiddlewareFetch(stages.fetch, hooks), parse=MiddlewareParse(stages.parse, hooks))
+        for stages in lanes
+    ]

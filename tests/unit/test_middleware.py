@@ -1,0 +1,232 @@
+"""Middleware: what it changes, drops, delays and answers, in which order, and what its errors come to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import lycosa
+import pytest
+from lycosa import ItemMiddleware, Middleware, Outcome, Outcomes, Request, Requests, Response, Way
+from lycosa.fetch import ScriptedFetch
+from lycosa.fetch.scripted import Answer
+
+SITE = "http://93.184.216.34"
+HTML = [("Content-Type", "text/html")]
+LINKS = b"<title>start</title><a href=/a>a</a><a href=/b>b</a>"
+
+
+class Recorded(ScriptedFetch):
+    """A scripted site that keeps the requests that reach it."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answered)
+        self.sent: list[Request] = []
+
+    @staticmethod
+    def _answered(url: str) -> Answer:
+        path = url.removeprefix(SITE)
+        if path == "/robots.txt":
+            return 404, [], b""
+        return 200, HTML, LINKS if path == "/" else f"<title>{path}</title>".encode()
+
+    def submit(self, requests: Requests) -> None:
+        self.sent += list(requests)
+        super().submit(requests)
+
+    def paths(self) -> list[str]:
+        """The pages that were asked for."""
+        return sorted(request.path for request in self.sent if request.purpose == "page")
+
+
+def crawl(*middleware: Middleware, **settings: Any) -> tuple[Recorded, dict[str, Outcome]]:
+    """Crawl the scripted site; returns what reached it, and the outcome of each page."""
+    fetch = Recorded()
+    politeness = {"host_interval": 0, "address_interval": 0, "retries": 0}
+    outcomes = lycosa.crawl(
+        f"{SITE}/",
+        user_agent="mybot/1.0 (me@example.org)",
+        politeness=politeness,
+        frontier={"patience": 0},
+        stages=lambda stages: lycosa.Stages(stages.frontier, fetch, stages.parse, stages.log),
+        middleware=middleware,
+        **settings,
+    )
+    return fetch, {outcome.url.removeprefix(SITE): outcome for outcome in outcomes}
+
+
+class Tagging(Middleware):
+    """Adds a letter to a header field of requests, and to the title of outcomes."""
+
+    def __init__(self, letter: str) -> None:
+        self._letter = letter
+
+    def requests(self, requests: Requests, way: Way) -> Requests:
+        def tag(request: Request) -> Request:
+            before = dict(request.headers).get("x-tags", "")
+            return request.replace(headers=[("x-tags", before + self._letter)])
+
+        return requests.map(tag)
+
+    def outcomes(self, outcomes: Outcomes) -> Outcomes:
+        return outcomes.replace("title", [f"{outcome.title or ''}{self._letter}" for outcome in outcomes])
+
+
+class SlowTagging(Tagging):
+    """The same, asynchronously."""
+
+    async def requests(self, requests: Requests, way: Way) -> Requests:  # type: ignore[override]
+        await asyncio.sleep(0.05)
+        return super().requests(requests, way)
+
+    async def outcomes(self, outcomes: Outcomes) -> Outcomes:  # type: ignore[override]
+        await asyncio.sleep(0.05)
+        return super().outcomes(outcomes)
+
+
+@pytest.mark.parametrize("kinds", [(Tagging, Tagging), (SlowTagging, SlowTagging), (SlowTagging, Tagging)])
+def test_requests_pass_in_order_and_outcomes_in_reverse(kinds: Sequence[type[Tagging]]) -> None:
+    first, second = kinds
+    fetch, outcomes = crawl(first("1"), second("2"))
+    assert {dict(request.headers)["x-tags"] for request in fetch.sent} == {"12"}
+    assert {path: outcome.title for path, outcome in outcomes.items()} == {"/": "start21", "/a": "/a21", "/b": "/b21"}
+
+
+def test_the_thread_of_asynchronous_middleware_ends_with_the_crawl() -> None:
+    crawl(SlowTagging("1"))
+    deadline = time.monotonic() + 5
+    while any(thread.name == "lycosa-middleware" for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+class Choosing(ItemMiddleware):
+    """Answers one page, drops another, delays a third."""
+
+    def request(self, request: Request) -> Request | Response | float | None:
+        if request.path == "/":
+            return request.respond(200, headers=HTML, body=LINKS + b"<a href=/c>c</a>", source="cache")
+        if request.path == "/a":
+            return None
+        if request.path == "/b" and not dict(request.headers):
+            return 0.2
+        return request
+
+
+def test_a_page_is_answered_another_dropped_and_one_delayed() -> None:
+    began = time.monotonic()
+    fetch, outcomes = crawl(Choosing(), lycosa.DefaultHeaders([("Accept-Language", "en")]))
+    assert time.monotonic() - began >= 0.2
+    assert fetch.paths() == ["/b", "/c"]
+    assert all(dict(request.headers)["accept-language"] == "en" for request in fetch.sent)
+    assert (outcomes["/"].status, outcomes["/"].source) == (200, "cache")
+    assert (outcomes["/a"].error, outcomes["/a"].error_detail) == ("dropped", "by Choosing")
+    assert (outcomes["/b"].status, outcomes["/c"].status) == (200, 200)
+
+
+class Failing(ItemMiddleware):
+    """Raises for one request, and for one outcome."""
+
+    def request(self, request: Request) -> Request:
+        if request.path == "/a":
+            raise ValueError("no letter a")
+        return request
+
+
+class FailingBatches(Middleware):
+    """Raises for outcomes that contain a page."""
+
+    def outcomes(self, outcomes: Outcomes) -> Outcomes:
+        if any(outcome.url.endswith("/b") for outcome in outcomes):
+            raise RuntimeError("no batch with b")
+        return outcomes
+
+
+class FailingLater(FailingBatches):
+    """The same, asynchronously."""
+
+    async def outcomes(self, outcomes: Outcomes) -> Outcomes:  # type: ignore[override]
+        return super().outcomes(outcomes)
+
+
+@pytest.mark.parametrize("late", [FailingBatches, FailingLater])
+def test_an_exception_fails_its_url_with_the_traceback_and_the_crawl_goes_on(late: type[Middleware]) -> None:
+    _, outcomes = crawl(Failing(), late())
+    assert outcomes["/"].status == 200
+    for path, text in (("/a", "ValueError: no letter a"), ("/b", "RuntimeError: no batch with b")):
+        assert outcomes[path].error == "middleware-failed"
+        detail = outcomes[path].error_detail or ""
+        assert text in detail
+        assert "Traceback" in detail
+
+
+class Losing(Middleware):
+    """Loses requests."""
+
+    def requests(self, requests: Requests, way: Way) -> Requests:
+        return Requests()
+
+
+class Wrong(Middleware):
+    """Returns no batch."""
+
+    def outcomes(self, outcomes: Outcomes) -> Any:
+        return list(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("middleware", "told"),
+    [
+        (Losing(), "Losing.requests got 1 requests, and returned, answered, dropped or delayed 0"),
+        (Wrong(), "Wrong.outcomes returned list; expected: Outcomes"),
+    ],
+)
+def test_what_breaks_the_contract_ends_the_crawl_by_name(middleware: Middleware, told: str) -> None:
+    with pytest.raises(lycosa.StageError) as raised:
+        crawl(middleware)
+    assert told in str(raised.value)
+
+
+def test_what_is_no_middleware_is_refused() -> None:
+    with pytest.raises(lycosa.StageError, match="subclasses of Middleware"):
+        crawl("headers")  # type: ignore[arg-type]
+
+
+class Blocking(Middleware):
+    """Blocks the crawl."""
+
+    def requests(self, requests: Requests, way: Way) -> Requests:
+        time.sleep(1.1 if requests[0].path == "/" else 0)
+        return requests
+
+
+def test_middleware_that_blocks_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "lycosa"):
+        crawl(Blocking())
+    told = [record.message for record in caplog.records if "middleware Blocking took" in record.message]
+    assert len(told) == 1
+
+
+def test_a_crawl_that_is_stopped_waits_for_no_delayed_request() -> None:
+    class Delaying(ItemMiddleware):
+        def request(self, request: Request) -> float | Request:
+            return 600.0 if request.path == "/a" else request
+
+    fetch = Recorded()
+    crawl = lycosa.crawl(
+        f"{SITE}/",
+        user_agent="mybot/1.0 (me@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0},
+        stages=lambda stages: lycosa.Stages(stages.frontier, fetch, stages.parse, stages.log),
+        middleware=[Delaying()],
+    )
+    began = time.monotonic()
+    for outcome in crawl:
+        if outcome.url.endswith("/b"):
+            crawl.abort()
+    assert time.monotonic() - began < 10
+    assert crawl.report()["frontier"]["waiting"] == 1
