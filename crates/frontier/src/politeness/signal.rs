@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lycosa_records::Outcome;
+use lycosa_records::{Head, Outcome};
 
 use super::pace::HealthSignal;
 
@@ -51,18 +51,29 @@ pub(crate) fn may_pass(page: &Outcome) -> bool {
     }
 }
 
-/// The pause that the site asks for after this outcome. Any status but a success may say so: RFC 9110 section
-/// 10.2.3 names 503 and redirects, RFC 6585 section 4 names 429.
+/// The pause that the site asks for after this outcome. Any status but a success may say so by Retry-After: RFC 9110 section
+/// 10.2.3 names 503 and redirects, RFC 6585 section 4 names 429. With any status a quota may be spent.
 pub(crate) fn wished_pause(page: &Outcome) -> Option<Duration> {
     let received = page.response.result.as_ref().ok()?;
+    let spent = spent_quota(&received.head);
     if (200..=299).contains(&received.status) {
-        return None;
+        return spent;
     }
     // A date is read on the site's own clock, if the response has its time.
     let date = received.head.get("date").and_then(|date| unix_time(&date));
     let now = date.unwrap_or(Duration::from_micros(page.response.fetched_at()));
     // Of several, the longest.
-    received.head.get_all("retry-after").filter_map(|value| retry_after(&value, now)).max()
+    received.head.get_all("retry-after").filter_map(|value| retry_after(&value, now)).chain(spent).max()
+}
+
+/// The pause until a quota of which nothing is left is renewed: `RateLimit: "name";r=0;t=30` (draft-ietf-httpapi-ratelimit-headers
+/// section 4). Of several quotas, the longest.
+fn spent_quota(head: &Head) -> Option<Duration> {
+    let number = |item: &str, name: &str| {
+        item.split(';').skip(1).find_map(|part| part.trim().strip_prefix(name)?.parse::<u64>().ok())
+    };
+    let pause = |item: &str| number(item, "t=").filter(|_| number(item, "r=") == Some(0));
+    head.get_all("ratelimit").flat_map(|value| value.split(',').filter_map(pause).max()).max().map(Duration::from_secs)
 }
 
 /// The pause that a Retry-After asks for: seconds, or a date (RFC 9110 section 10.2.3). `now`: since the Unix epoch.
@@ -115,6 +126,27 @@ mod tests {
         for nonsense in ["soon", "", "-1", "1.5", "+3"] {
             assert_eq!(wish(429, nonsense), None, "{nonsense}");
         }
+    }
+
+    #[test]
+    fn a_quota_of_which_nothing_is_left_is_a_pause_with_any_status() {
+        for (value, pause) in [
+            ("\"default\";r=0;t=30", Some(30)),
+            ("\"default\"; r=0; t=30", Some(30)),
+            ("\"a\";r=5;t=60, \"b\";r=0;t=7", Some(7)),
+            ("\"default\";r=1;t=30", None),
+            ("\"default\";t=30", None),
+            ("\"default\";r=0", None),
+            ("\"default\";r=0;t=-3", None),
+            ("", None),
+        ] {
+            for status in [200, 429] {
+                let wished = wished_pause(&page(status, &[("RateLimit", value)], None));
+                assert_eq!(wished, pause.map(Duration::from_secs), "{status} {value}");
+            }
+        }
+        let both = [("ratelimit", "\"a\";r=0;t=5"), ("retry-after", "9")];
+        assert_eq!(wished_pause(&page(429, &both, None)), Some(Duration::from_secs(9)));
     }
 
     #[test]
