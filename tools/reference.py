@@ -151,7 +151,8 @@ TASKS = """\
 | trust a certificate authority of my own | `fetch.ca_file` |
 | treat URLs as one that differ by a parameter, or by the order of parameters | `url.drop_parameters`, `url.sort_query` |
 
-A header, a cookie or a password for all requests, settings for one site alone, a proxy, and filters of URLs or content types do not
+Header fields for all requests, or for a site's (a password), are added by middleware in Python ([extending.md](extending.md#middleware)).
+Settings for one site alone, a proxy, and filters of URLs or content types do not
 exist yet. Cookies that sites set are sent back to them.
 
 - A crawl that is resumed keeps its settings. What you give replaces them, except keys marked *fixed*. With `--job` on a resumed crawl,

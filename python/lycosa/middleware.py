@@ -116,11 +116,15 @@ class ItemMiddleware(Middleware):
 
 
 class DefaultHeaders(Middleware):
-    """Adds header fields to each request that does not have them."""
+    """Adds header fields to each request that does not have them: a language, or a site's password.
 
-    def __init__(self, headers: Iterable[tuple[str, str]]) -> None:
-        """headers: names and values."""
+    >>> DefaultHeaders([("Authorization", "Bearer t0ken")], hosts=["api.example.com"])  # doctest: +SKIP
+    """
+
+    def __init__(self, headers: Iterable[tuple[str, str]], hosts: Iterable[str] | None = None) -> None:
+        """headers: names and values. hosts: only requests to these hosts, and to hosts below them; `None`: to all."""
         self._headers = list(headers)
+        self._hosts = None if hosts is None else tuple(host.lower().strip(".") for host in hosts)
 
     def requests(self, requests: Requests, way: Way) -> Requests:
         """Add the fields."""
@@ -128,6 +132,9 @@ class DefaultHeaders(Middleware):
 
     def _with_headers(self, request: Request) -> Request:
         """The request with the fields that it lacks."""
+        host = request.host
+        if self._hosts is not None and not any(host == one or host.endswith(f".{one}") for one in self._hosts):
+            return request
         known = {name.lower() for name, _ in request.headers}
         missing = [(name, value) for name, value in self._headers if name.lower() not in known]
         return request.replace(headers=[*request.headers, *missing]) if missing else request

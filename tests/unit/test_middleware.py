@@ -128,6 +128,18 @@ def test_a_page_is_answered_another_dropped_and_one_delayed() -> None:
     assert (outcomes["/b"].status, outcomes["/c"].status) == (200, 200)
 
 
+def test_header_fields_for_a_site_go_to_no_other() -> None:
+    def sent(hosts: list[str] | None) -> list[str]:
+        headers = lycosa.DefaultHeaders([("Authorization", "secret")], hosts)
+        urls = ["http://a.com/", "http://www.a.com/", "http://aa.com/", "http://a.com.b.org/"]
+        passed = headers.requests(Requests(Request(url) for url in urls), Way())
+        return [request.host for request in passed if request.headers]
+
+    assert sent(["A.com"]) == ["a.com", "www.a.com"]
+    assert sent([]) == []
+    assert len(sent(None)) == 4
+
+
 class Failing(ItemMiddleware):
     """Raises for one request, and for one outcome."""
 
