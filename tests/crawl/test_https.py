@@ -25,6 +25,8 @@ def test_good_hosts_are_covered_and_bad_ones_recorded(seed: int) -> None:
     assert ledger["repeats"]["after_answer"] == 0
     assert ledger["robots"]["count"] == 0
     assert ledger["rates"]["host"]["count"] == ledger["rates"]["address"]["count"] == 0
+    spoken = {(page.url.partition(":")[0], page.source) for page in pages if page.status is not None}
+    assert spoken == {("http", "http/1.1"), ("https", "h2")}
     bad = {name for name, kind in certificates.items() if kind != "good"}
     seen = set()
     for page in pages:
@@ -32,6 +34,14 @@ def test_good_hosts_are_covered_and_bad_ones_recorded(seed: int) -> None:
         assert (page.error == "tls-certificate") == (host in bad), (page.url, page.error)
         seen |= {host} & bad
     assert len(seen) > 5
+
+
+def test_a_job_may_keep_to_http1() -> None:
+    with SimulatedInternet(hosts=10, pages=3, speed=200, https=1.0) as net:
+        pages = list(lycosa.crawl(job=net.job_file(), fetch={"http2": False}))
+        ledger = net.report()
+    assert ledger["coverage"]["ratio"] == 1.0
+    assert {page.source for page in pages if page.status is not None} == {"http/1.1"}
 
 
 def test_an_authority_that_is_not_trusted_is_a_bad_one() -> None:

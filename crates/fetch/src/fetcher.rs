@@ -13,10 +13,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
+use crate::alpn::{HTTP1, Http, PROTOCOLS};
 use crate::budget::Held;
 use crate::connect::Dialer;
 use crate::engine::Engine;
-use crate::http::{HTTP1, Http, PROTOCOLS};
 use crate::http1::Http1;
 use crate::settings::Settings;
 use crate::transport::Transport;

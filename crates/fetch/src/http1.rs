@@ -37,7 +37,7 @@ impl<D: Dial> Transport for Http1<D> {
             Some(connection) => self.exchange_again(connection, request, progress).await,
             None => {
                 progress.connecting();
-                self.exchange_on(self.dialer.dial(request, progress).await?, request, progress).await
+                self.exchange_first(self.dialer.dial(request, progress).await?, request, progress).await
             }
         }
     }
@@ -90,7 +90,17 @@ impl<D: Dial> Http1<D> {
     }
 
     /// The exchange on a new stream, which another transport has opened. Its connection is reused later if it can be.
-    pub async fn exchange_on<'t, 'r>(
+    pub async fn exchange_on(
+        &self,
+        dialed: Dialed<D::Stream>,
+        request: &Request,
+        progress: &Progress,
+    ) -> Result<Answer<impl BodyReader>, Failure> {
+        self.exchange_first(dialed, request, progress).await
+    }
+
+    /// The exchange on a new stream.
+    pub(crate) async fn exchange_first<'t, 'r>(
         &'t self,
         dialed: Dialed<D::Stream>,
         request: &'r Request,
@@ -146,7 +156,7 @@ impl<D: Dial> Http1<D> {
 }
 
 /// Receives the body of a response, then keeps its connection for another request.
-pub struct Reader<'t, 'r, D: Dial> {
+pub(crate) struct Reader<'t, 'r, D: Dial> {
     http1: &'t Http1<D>,
     request: &'r Request,
     /// `None` after the end.

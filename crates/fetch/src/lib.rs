@@ -1,7 +1,7 @@
 //! HTTP/1.1 and HTTP/2 with TLS: [`Request`](lycosa_records::Request) in, [`Response`](lycosa_records::Response) out.
 //!
 //! The path of one request, file by file: [`Fetcher::submit`] (`fetcher`) → a slot of the thread's `engine` →
-//! one exchange of a [`Transport`]: `http` chooses between `http2`, on a session that exchanges share, and `http1`, on an idle
+//! one exchange of a [`Transport`]: `alpn` lets the server choose between `http2`, on a session that exchanges share, and `http1`, on an idle
 //! connection of the `pool`; a new stream is opened by a [`Dial`] (that of `connect` goes straight to the site) → `collect` receives the body → [`Fetcher::completed`].
 //!
 //! Fetch has no state that a crash may lose and depends on no other stage. It follows no redirect, decodes no
@@ -9,6 +9,7 @@
 //! connection that turns out to be closed before any byte of the response is returned as `Cancelled`, so that
 //! the host's interval is kept. A request that was sent and must not be sent twice is returned as `Unanswered`.
 
+mod alpn;
 mod budget;
 mod certificate;
 mod collect;
@@ -19,7 +20,6 @@ mod dial;
 mod engine;
 mod examine;
 mod fetcher;
-mod http;
 mod http1;
 mod http2;
 mod http2_message;
@@ -35,13 +35,13 @@ mod tls;
 mod transport;
 mod watch;
 
+pub use alpn::Http;
 pub use connect::Dialer;
 pub use decode::decode;
 pub use dial::{Dial, Dialed, Socket};
 #[doc(hidden)]
 pub use examine::Examiner;
 pub use fetcher::{Fetcher, Returns};
-pub use http::Http;
 pub use http1::Http1;
 pub use progress::Progress;
 pub use settings::{BATCH_BYTES, MAX_HEADERS, MEMORY, Settings};

@@ -85,7 +85,7 @@ impl<D: Dial> Transport for Http<D> {
             }
             if !url.is_https() {
                 let dialed = self.dial(request, progress).await?;
-                return Ok(self.http1.exchange_on(dialed, request, progress).await?.map(Body::One));
+                return Ok(self.http1.exchange_first(dialed, request, progress).await?.map(Body::One));
             }
             let found = self.http2.sessions.borrow_mut().find(url.origin(), route, self.clock.now());
             if let Some(session) = found {
@@ -101,7 +101,7 @@ impl<D: Dial> Transport for Http<D> {
             let dialed = self.dial(request, progress).await?;
             if dialed.protocol.as_deref() != Some(HTTP2) {
                 turn.ends_with_http1();
-                return Ok(self.http1.exchange_on(dialed, request, progress).await?.map(Body::One));
+                return Ok(self.http1.exchange_first(dialed, request, progress).await?.map(Body::One));
             }
             let session = self.http2.start(dialed, request).await?;
             drop(turn);
