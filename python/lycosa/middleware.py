@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, cast
 
+from lycosa.checked import CheckedFetch
 from lycosa.errors import StageError
 from lycosa.records import Outcome, Outcomes, Request, Requests, Response, Responses
 from lycosa.stages import Fetch, Parse, Stages
@@ -261,6 +262,9 @@ class MiddlewareFetch:
         self._go_on()
         if self._answered:
             answered, self._answered = self._answered[:max], self._answered[max:]
+            if isinstance(self._fetch, CheckedFetch):
+                # The check of a custom parse expects outcomes for them as well.
+                self._fetch.given.update((response.request.lease, response.request.url) for response in answered)
             return Responses(answered)
         if self._delayed:
             wait = self._delayed[0][0] - time.monotonic()
@@ -298,9 +302,9 @@ class MiddlewareFetch:
 class MiddlewareParse:
     """A parse whose outcomes pass middleware afterwards, in reverse order."""
 
-    def __init__(self, parse: Parse, hooks: _Hooks) -> None:
-        """parse: the parse that makes outcomes."""
-        self._parse, self._hooks = parse, hooks
+    def __init__(self, parse: Parse, embedded: Parse, hooks: _Hooks) -> None:
+        """parse: the parse that makes outcomes. embedded: makes those of failures."""
+        self._parse, self._embedded, self._hooks = parse, embedded, hooks
         self._pending: list[tuple[Future[Any], int, Outcomes]] = []
 
     def parse(self, responses: Responses) -> Outcomes:
@@ -350,7 +354,7 @@ class MiddlewareParse:
     def _failed(self, outcomes: Outcomes, place: int, error: BaseException) -> Outcomes:
         """Replace outcomes whose hook has raised."""
         middleware = self._hooks.all[place][0]
-        return self._parse.parse(Responses(_failed(outcome.request, middleware, error) for outcome in outcomes))
+        return self._embedded.parse(Responses(_failed(outcome.request, middleware, error) for outcome in outcomes))
 
 
 def _failed(request: Request, middleware: Middleware, error: BaseException) -> Response:
@@ -359,15 +363,22 @@ def _failed(request: Request, middleware: Middleware, error: BaseException) -> R
     return request.fail("middleware-failed", f"{type(middleware).__name__}: {text[-TRACEBACK:]}")
 
 
-def with_middleware(lanes: Sequence[Stages], middleware: Sequence[Middleware]) -> list[Stages]:
-    """Return the stages of a crawl's lanes with middleware around fetch and parse."""
-    if not middleware:
-        return list(lanes)
+def with_middleware(
+    lanes: Sequence[Stages], middleware: Sequence[Middleware], parsers: Sequence[Parse]
+) -> list[Stages]:
+    """Return the stages of a crawl's lanes with middleware around fetch and parse.
+
+    parsers: the embedded parser of each lane, which may have another one.
+    """
     for each in middleware:
         if not isinstance(each, Middleware):
             raise StageError("lycosa.crawl", "middleware", f"got {type(each).__name__}", "subclasses of Middleware")
     hooks = _Hooks(middleware)
     return [
-        replace(stages, fetch=MiddlewareFetch(stages.fetch, hooks), parse=MiddlewareParse(stages.parse, hooks))
-        for stages in lanes
+        replace(
+            stages,
+            fetch=MiddlewareFetch(stages.fetch, hooks),
+            parse=MiddlewareParse(stages.parse, parser, hooks),
+        )
+        for stages, parser in zip(lanes, parsers, strict=True)
     ]
