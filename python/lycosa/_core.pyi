@@ -292,6 +292,10 @@ class Request:
         """When the lease ends, in seconds since the epoch."""
 
     @property
+    def usage(self) -> list[tuple[str, bool]]:
+        """What robots.txt states about uses of the page: the use, and whether it is allowed."""
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """The user's metadata."""
 

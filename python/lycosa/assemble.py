@@ -97,12 +97,12 @@ def assemble(
         )
         for name in shards.by_name
     ]
-    parsers = [stages.parse for stages in made]
     if change is not None:
         made = _changed(made, change)
     if middleware:
         from lycosa.middleware import with_middleware  # only where there is some
 
+        parsers = [_core.Parser(divided_job, memory.batch, memory.decoding) for _ in made]
         made = with_middleware(made, middleware, parsers)
     whole = made[0] if lanes == 1 else _whole(made, frontier)
     snapshots = Snapshots(

@@ -15,11 +15,11 @@ import time
 import traceback
 from collections.abc import Coroutine, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from lycosa.checked import CheckedFetch
-from lycosa.errors import StageError
+from lycosa.errors import SettingError, StageError
 from lycosa.records import Outcome, Outcomes, Request, Requests, Response, Responses
 from lycosa.stages import Fetch, Parse, Stages
 
@@ -30,6 +30,12 @@ SLOW = 1.0
 
 #: Longest wait for responses while an asynchronous hook is under way, in seconds.
 PENDING = 0.005
+
+#: Longest delay, in seconds: a request that waited for longer than its lease would come back again and again.
+LONGEST_DELAY = 60.0
+
+#: Statuses that say something of the site, not of the page: the frontier has to see them, whatever a hook does.
+TROUBLE = frozenset({408, 421, 429, *range(500, 600)})
 
 #: Characters of a traceback in an outcome, at most: its end says what happened.
 TRACEBACK = 2_000
@@ -52,16 +58,19 @@ class Way:
         self.answered.append(request.fail("dropped", why))
 
     def delay(self, requests: Request | Requests, seconds: float) -> None:
-        """Let requests go on later. Those that wait for longer than their lease go back to the frontier."""
+        """Let requests go on later: after a minute at most (SettingError)."""
+        if not 0 <= seconds <= LONGEST_DELAY:
+            raise SettingError("delay", seconds, f"0 to {LONGEST_DELAY:g} seconds")
         batch = Requests([requests]) if isinstance(requests, Request) else requests
-        self.delayed.append((time.monotonic() + max(seconds, 0.0), batch))
+        self.delayed.append((time.monotonic() + seconds, batch))
 
 
 class Middleware:
-    """Sees batches. Override one method or both, as ``def`` or ``async def``.
+    """Sees batches of pages; robots.txt passes by. Override one method or both, as ``def`` or ``async def``.
 
-    Methods are called by one thread at a time. An exception fails the requests, or replaces the outcomes, of its
-    batch: ``middleware-failed``, with the traceback.
+    ``def``: called by one thread at a time. ``async def``: runs on another thread, and may be called again before it
+    has ended. An exception fails the requests, or replaces the outcomes, of its batch: ``middleware-failed``, with
+    the traceback; failures, and statuses that slow the crawl down (429, 5xx, with Retry-After), stay as they are.
     """
 
     def requests(self, requests: Requests, way: Way) -> Any:
@@ -77,7 +86,7 @@ class Middleware:
 
 
 class ItemMiddleware(Middleware):
-    """Sees requests and outcomes one by one: easier to write, slower to run."""
+    """Sees requests and outcomes one by one: easier to write, slower to run. Its methods cannot be ``async``."""
 
     def request(self, request: Request) -> Request | Response | float | None:
         """Return the request, changed or not; a response to it; seconds to delay it for; or `None` to drop it."""
@@ -104,16 +113,12 @@ class ItemMiddleware(Middleware):
                 way.answer(given)
             elif given is None:
                 way.drop(request, f"by {type(self).__name__}")
-            elif isinstance(given, int | float):
+            elif isinstance(given, int | float) and not isinstance(given, bool):
                 way.delay(request, given)
             else:
                 expected = "a Request, a Response, seconds or None"
                 raise StageError(type(self).__name__, "request", f"returned {type(given).__name__}", expected)
         return Requests(going)
-
-    def outcomes(self, outcomes: Outcomes) -> Outcomes:
-        """Call ``outcome`` for each."""
-        return outcomes if type(self).outcome is ItemMiddleware.outcome else outcomes.map(self.outcome)
 
 
 class DefaultHeaders(Middleware):
@@ -122,9 +127,14 @@ class DefaultHeaders(Middleware):
     >>> DefaultHeaders([("Authorization", "Bearer t0ken")], hosts=["api.example.com"])  # doctest: +SKIP
     """
 
-    def __init__(self, headers: Iterable[tuple[str, str]], hosts: Iterable[str] | None = None) -> None:
-        """headers: names and values. hosts: only requests to these hosts, and to hosts below them; `None`: to all."""
-        self._headers = list(headers)
+    def __init__(
+        self, headers: Iterable[tuple[str, str]], hosts: Iterable[str] | None = None, *, http: bool = False
+    ) -> None:
+        """headers: names and values. hosts: only requests to these hosts, and to hosts below them; `None`: to all.
+
+        http: with hosts, also requests that are not encrypted.
+        """
+        self._headers, self._http = list(headers), http or hosts is None
         self._hosts = None if hosts is None else tuple(host.lower().strip(".") for host in hosts)
 
     def requests(self, requests: Requests, way: Way) -> Requests:
@@ -134,6 +144,8 @@ class DefaultHeaders(Middleware):
     def _with_headers(self, request: Request) -> Request:
         """The request with the fields that it lacks."""
         host = request.host
+        if not self._http and not request.url.startswith("https:"):
+            return request
         if self._hosts is not None and not any(host == one or host.endswith(f".{one}") for one in self._hosts):
             return request
         known = {name.lower() for name, _ in request.headers}
@@ -147,22 +159,23 @@ class _Hooks:
     def __init__(self, middleware: Sequence[Middleware]) -> None:
         """middleware: in the order in which requests pass it."""
         self.all = [(each, threading.Lock()) for each in middleware]
-        #: Outcomes that an asynchronous hook has.
-        self.late = 0
         self._told: set[str] = set()
+        self._lock = threading.Lock()  # of what follows
         self._loop: asyncio.AbstractEventLoop | None = None
         self._users: set[int] = set()
 
     def enter(self, user: object) -> None:
         """Count a fetch that uses the hooks, until it leaves."""
-        self._users.add(id(user))
+        with self._lock:
+            self._users.add(id(user))
 
     def leave(self, user: object) -> None:
         """End the event loop with the last one."""
-        self._users.discard(id(user))
-        if self._loop is not None and not self._users:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = None
+        with self._lock:
+            self._users.discard(id(user))
+            if self._loop is not None and not self._users:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._loop = None
 
     def call(self, place: int, method: str, *arguments: Any) -> Any:
         """Call a hook; returns its value, or a future if it is asynchronous."""
@@ -174,27 +187,61 @@ class _Hooks:
             began = time.monotonic()
             given = hook(*arguments)
             took = time.monotonic() - began
-        name = type(middleware).__name__
-        if took > SLOW and name not in self._told:
-            self._told.add(name)
-            text = "middleware %s took %.1f s for %d %s, for which the crawl waits; make it `async def`, or faster"
-            logger.warning(text, name, took, len(arguments[0]), method)
+        if took > SLOW:
+            name = type(middleware).__name__
+            count = len(arguments[0]) if isinstance(arguments[0], Requests | Outcomes) else 1
+            advice = "the crawl waits for it; make it `async def`, or faster"
+            self.tell(f"{name} slow", f"middleware {name} took {took:.1f} s for {count} {method}: {advice}")
         return given
+
+    def failed(self, place: int, method: str, error: BaseException) -> str:
+        """Describe an exception of a hook; tell the first one of each."""
+        name = type(self.all[place][0]).__name__
+        text = "".join(traceback.format_exception(error))[-TRACEBACK:]
+        self.tell(f"{name} {method}", f"middleware {name}.{method} raised an exception: {text}")
+        return f"{name}: {text}"
+
+    def tell(self, what: str, text: str) -> None:
+        """Log something once."""
+        if what not in self._told:
+            self._told.add(what)
+            logger.warning("%s", text)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         """Return the event loop of asynchronous hooks, on a thread of its own."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="lycosa-middleware", daemon=True).start()
-        return self._loop
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=_run, args=(self._loop,), name="lycosa-middleware", daemon=True).start()
+            return self._loop
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run an event loop until it is stopped, and end what is under way in it."""
+    try:
+        loop.run_forever()
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    finally:
+        loop.close()
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What fetch and parse of a lane, which run on one thread, know of each other."""
+
+    #: Outcomes that asynchronous hooks have.
+    late: int = 0
 
 
 class MiddlewareFetch:
-    """A fetch whose requests pass middleware before."""
+    """A fetch whose requests of pages pass middleware before."""
 
-    def __init__(self, fetch: Fetch, hooks: _Hooks) -> None:
+    def __init__(self, fetch: Fetch, hooks: _Hooks, lane: _Lane) -> None:
         """fetch: the fetch that sends what the middleware lets go on."""
-        self._fetch, self._hooks = fetch, hooks
+        self._fetch, self._hooks, self._lane = fetch, hooks, lane
         self._numbers = itertools.count()
         #: Delayed requests, by time: when they go on, the middleware that is next.
         self._delayed: list[tuple[float, int, int, Requests]] = []
@@ -207,16 +254,21 @@ class MiddlewareFetch:
         return max(self._fetch.free() - self._held(), 0)
 
     def in_flight(self) -> int:
-        """Return the number of requests that have no response yet."""
-        return self._fetch.in_flight() + self._held() + len(self._answered) + self._hooks.late
+        """Return the number of requests that have no outcome yet."""
+        return self._fetch.in_flight() + self._held()
 
     def _held(self) -> int:
-        """The number of requests that middleware has."""
+        """The number of requests and outcomes that middleware has."""
         delayed = sum(len(requests) for *_, requests in self._delayed)
-        return delayed + sum(len(requests) for _, _, requests, _ in self._pending)
+        pending = sum(len(requests) for _, _, requests, _ in self._pending)
+        return delayed + pending + len(self._answered) + self._lane.late
 
     def submit(self, requests: Requests) -> None:
         """Let requests pass the middleware."""
+        is_page = [request.purpose != "robots" for request in requests]
+        if not all(is_page):
+            self._fetch.submit(requests.select([not page for page in is_page]))
+            requests = requests.select(is_page)
         self._pass(requests, 0)
 
     def _pass(self, requests: Requests, place: int) -> None:
@@ -255,21 +307,25 @@ class MiddlewareFetch:
 
     def _fail(self, requests: Requests, place: int, error: BaseException) -> None:
         """Settle requests whose hook has raised."""
-        self._answered += [_failed(request, self._hooks.all[place][0], error) for request in requests]
+        detail = self._hooks.failed(place, "requests", error)
+        self._answered += [request.fail("middleware-failed", detail) for request in requests]
 
     def completed(self, max: int, within: float) -> Responses:
         """Return complete responses, and answers of middleware."""
         self._go_on()
-        if self._answered:
-            answered, self._answered = self._answered[:max], self._answered[max:]
-            if isinstance(self._fetch, CheckedFetch):
-                # The check of a custom parse expects outcomes for them as well.
-                self._fetch.given.update((response.request.lease, response.request.url) for response in answered)
-            return Responses(answered)
-        if self._delayed:
-            wait = self._delayed[0][0] - time.monotonic()
-            within = min(within, wait) if wait > 0 else 0.0
-        return self._fetch.completed(max, min(within, PENDING) if self._pending else within)
+        answered, self._answered = self._answered[:max], self._answered[max:]
+        if not answered:
+            if self._delayed:
+                wait = self._delayed[0][0] - time.monotonic()
+                within = min(within, wait) if wait > 0 else 0.0
+            late = self._pending or self._lane.late
+            return self._fetch.completed(max, min(within, PENDING) if late else within)
+        if isinstance(self._fetch, CheckedFetch):
+            # The check of a custom parse expects outcomes for them as well.
+            self._fetch.given.update((response.request.lease, response.request.url) for response in answered)
+        if len(answered) < max:
+            answered += self._fetch.completed(max - len(answered), 0.0)
+        return Responses(answered)
 
     def _go_on(self) -> None:
         """Let delayed requests go on, and those whose asynchronous hook has ended."""
@@ -277,10 +333,9 @@ class MiddlewareFetch:
         while self._delayed and self._delayed[0][0] <= now:
             _, _, place, requests = heapq.heappop(self._delayed)
             self._pass(requests, place)
-        ended = [pending for pending in self._pending if pending[0].done()]
-        self._pending = [pending for pending in self._pending if not pending[0].done()]
+        self._pending, ended = _ended(self._pending)
         for future, place, requests, way in ended:
-            error = future.exception()
+            error = _error_of(future)
             if error is None:
                 self._pass(self._settle(requests, future.result(), way, place), place + 1)
             elif isinstance(error, StageError):
@@ -300,25 +355,31 @@ class MiddlewareFetch:
 
 
 class MiddlewareParse:
-    """A parse whose outcomes pass middleware afterwards, in reverse order."""
+    """A parse whose outcomes of pages pass middleware afterwards, in reverse order."""
 
-    def __init__(self, parse: Parse, embedded: Parse, hooks: _Hooks) -> None:
-        """parse: the parse that makes outcomes. embedded: makes those of failures."""
-        self._parse, self._embedded, self._hooks = parse, embedded, hooks
+    def __init__(self, parse: Parse, failures: Parse, hooks: _Hooks, lane: _Lane) -> None:
+        """parse: makes the outcomes. failures: an embedded parser that nothing else uses: those of failures."""
+        self._parse, self._failures, self._hooks, self._lane = parse, failures, hooks, lane
         self._pending: list[tuple[Future[Any], int, Outcomes]] = []
 
     def parse(self, responses: Responses) -> Outcomes:
         """Parse a batch, and return what has passed the middleware."""
-        passed = [self._pass(self._parse.parse(responses), len(self._hooks.all) - 1)]
-        ended = [pending for pending in self._pending if pending[0].done()]
-        self._pending = [pending for pending in self._pending if not pending[0].done()]
+        parsed = self._parse.parse(responses)
+        is_page = [outcome.request.purpose != "robots" for outcome in parsed]
+        passed = []
+        if not all(is_page):
+            passed.append(parsed.select([not page for page in is_page]))
+            parsed = parsed.select(is_page)
+        passed.append(self._pass(parsed, len(self._hooks.all) - 1))
+        self._pending, ended = _ended(self._pending)
         for future, place, before in ended:
-            self._hooks.late -= len(before)
-            try:
+            self._lane.late -= len(before)
+            error = _error_of(future)
+            if isinstance(error, StageError):
+                raise error
+            if error is None:
                 given = self._checked(before, future.result(), place)
-            except StageError:
-                raise
-            except Exception as error:
+            else:
                 given = self._failed(before, place, error)
             passed.append(self._pass(given, place - 1))
         filled = [batch for batch in passed if len(batch)]
@@ -327,19 +388,40 @@ class MiddlewareParse:
     def _pass(self, outcomes: Outcomes, place: int) -> Outcomes:
         """Let outcomes pass the middleware from a place on; returns none where one is asynchronous."""
         while len(outcomes) and place >= 0:
+            if isinstance(self._hooks.all[place][0], ItemMiddleware):
+                outcomes = self._each(outcomes, place)
+                place -= 1
+                continue
             try:
                 given = self._hooks.call(place, "outcomes", outcomes)
-                if isinstance(given, Future):
-                    self._pending.append((given, place, outcomes))
-                    self._hooks.late += len(outcomes)
-                    return Outcomes()
-                outcomes = self._checked(outcomes, given, place)
             except StageError:
                 raise
             except Exception as error:
                 outcomes = self._failed(outcomes, place, error)
+                place -= 1
+                continue
+            if isinstance(given, Future):
+                self._pending.append((given, place, outcomes))
+                self._lane.late += len(outcomes)
+                return Outcomes()
+            outcomes = self._checked(outcomes, given, place)
             place -= 1
         return outcomes
+
+    def _each(self, outcomes: Outcomes, place: int) -> Outcomes:
+        """Let outcomes pass one middleware one by one."""
+        if type(self._hooks.all[place][0]).outcome is ItemMiddleware.outcome:  # type: ignore[attr-defined]
+            return outcomes
+        passed: list[Outcome] = []
+        for outcome in outcomes:
+            one = Outcomes([outcome])
+            try:
+                given = Outcomes([self._hooks.call(place, "outcome", outcome)])
+            except Exception as error:
+                passed += self._failed(one, place, error)
+            else:
+                passed += self._checked(one, given, place)
+        return Outcomes(passed)
 
     def _checked(self, before: Outcomes, given: Any, place: int) -> Outcomes:
         """Return what a hook made of outcomes, if it is one for each."""
@@ -348,13 +430,41 @@ class MiddlewareParse:
             raise StageError(name, "outcomes", f"returned {type(given).__name__}", "Outcomes")
         leases = [sorted(outcome.request.lease for outcome in batch) for batch in (before, given)]
         if leases[0] != leases[1]:
-            raise StageError(name, "outcomes", f"got {len(before)} outcomes, and returned {len(given)}, or others")
+            wrong = f"got {len(before)} outcomes, and returned {len(given)}, or others"
+            raise StageError(name, "outcomes", wrong, "one for each")
         return given
 
     def _failed(self, outcomes: Outcomes, place: int, error: BaseException) -> Outcomes:
-        """Replace outcomes whose hook has raised."""
-        middleware = self._hooks.all[place][0]
-        return self._embedded.parse(Responses(_failed(outcome.request, middleware, error) for outcome in outcomes))
+        """Replace outcomes whose hook has raised; what says something of the site stays as it is."""
+        detail = self._hooks.failed(place, "outcomes", error)
+        lost = [not _is_of_site(outcome) for outcome in outcomes]
+        failed = [outcome.request.fail("middleware-failed", detail) for outcome in outcomes.select(lost)]
+        others = outcomes.select([not each for each in lost])
+        return Outcomes(itertools.chain(others, self._failures.parse(Responses(failed))))
+
+
+def _is_of_site(outcome: Outcome) -> bool:
+    """Return whether an outcome says something of its site that the frontier has to see."""
+    if outcome.status is None or outcome.status in TROUBLE:
+        return True
+    return any(name in ("retry-after", "ratelimit") for name, _ in outcome.headers)
+
+
+def _ended(pending: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Divide what is under way, with its future first, into what still is and what has ended.
+
+    Each future is asked once: it may end between two questions.
+    """
+    going: list[Any] = []
+    ended: list[Any] = []
+    for each in pending:
+        (ended if each[0].done() else going).append(each)
+    return going, ended
+
+
+def _error_of(future: Future[Any]) -> BaseException | None:
+    """Return the exception of a future that has ended."""
+    return asyncio.CancelledError("cancelled") if future.cancelled() else future.exception()
 
 
 def _failed(request: Request, middleware: Middleware, error: BaseException) -> Response:
@@ -368,17 +478,19 @@ def with_middleware(
 ) -> list[Stages]:
     """Return the stages of a crawl's lanes with middleware around fetch and parse.
 
-    parsers: the embedded parser of each lane, which may have another one.
+    parsers: an embedded parser for each lane, which nothing else uses.
     """
     for each in middleware:
         if not isinstance(each, Middleware):
             raise StageError("lycosa.crawl", "middleware", f"got {type(each).__name__}", "subclasses of Middleware")
+        for method in ("request", "outcome"):
+            if inspect.iscoroutinefunction(getattr(each, method, None)):
+                expected = "def; of Middleware requests() and outcomes() may be async"
+                raise StageError(type(each).__name__, method, "is async", expected)
     hooks = _Hooks(middleware)
-    return [
-        replace(
-            stages,
-            fetch=MiddlewareFetch(stages.fetch, hooks),
-            parse=MiddlewareParse(stages.parse, parser, hooks),
-        )
-        for stages, parser in zip(lanes, parsers, strict=True)
-    ]
+    made = []
+    for stages, parser in zip(lanes, parsers, strict=True):
+        lane = _Lane()
+        fetch = MiddlewareFetch(stages.fetch, hooks, lane)
+        made.append(replace(stages, fetch=fetch, parse=MiddlewareParse(stages.parse, parser, hooks, lane)))
+    return made

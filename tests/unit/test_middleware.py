@@ -96,6 +96,55 @@ def test_requests_pass_in_order_and_outcomes_in_reverse(kinds: Sequence[type[Tag
     assert {path: outcome.title for path, outcome in outcomes.items()} == {"/": "start21", "/a": "/a21", "/b": "/b21"}
 
 
+def test_robots_txt_passes_by_and_middleware_sees_what_it_states() -> None:
+    seen: list[tuple[str, str]] = []
+
+    class Watching(Middleware):
+        def requests(self, requests: Requests, way: Way) -> Requests:
+            seen.extend((request.purpose, request.path) for request in requests)
+            return requests
+
+        def outcomes(self, outcomes: Outcomes) -> Outcomes:
+            seen.extend((outcome.request.purpose, outcome.request.path) for outcome in outcomes)
+            return outcomes
+
+    fetch, _ = crawl(Watching())
+    assert "robots" in {request.purpose for request in fetch.sent}
+    assert sorted(seen) == sorted([("page", path) for path in ("/", "/a", "/b")] * 2)
+
+
+def test_middleware_serves_all_shards() -> None:
+    class Counting(SlowTagging):
+        def __init__(self) -> None:
+            super().__init__("1")
+            self.count = 0
+
+        async def outcomes(self, outcomes: Outcomes) -> Outcomes:  # type: ignore[override]
+            self.count += len(outcomes)
+            return await super().outcomes(outcomes)
+
+    counting, fetches = Counting(), []
+
+    def change(stages: lycosa.Stages) -> lycosa.Stages:
+        fetches.append(Recorded())
+        return lycosa.Stages(stages.frontier, fetches[-1], stages.parse, stages.log)
+
+    sites = [f"http://93.184.216.{number}/" for number in range(34, 42)]
+    crawl = lycosa.crawl(
+        *sites,
+        user_agent="mybot/1.0 (me@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0, "share_clocks": False},
+        frontier={"shards": 2, "shard_by": "host"},
+        stages=change,
+        middleware=[counting],
+    )
+    outcomes = {outcome.url: outcome.title for outcome in crawl}
+    assert len(fetches) == 2
+    assert set(sites) <= set(outcomes)
+    assert all((title or "").endswith("1") for title in outcomes.values())
+    assert counting.count == len(outcomes)
+
+
 def test_the_thread_of_asynchronous_middleware_ends_with_the_crawl() -> None:
     crawl(SlowTagging("1"))
     deadline = time.monotonic() + 5
@@ -129,13 +178,14 @@ def test_a_page_is_answered_another_dropped_and_one_delayed() -> None:
 
 
 def test_header_fields_for_a_site_go_to_no_other() -> None:
-    def sent(hosts: list[str] | None) -> list[str]:
-        headers = lycosa.DefaultHeaders([("Authorization", "secret")], hosts)
-        urls = ["http://a.com/", "http://www.a.com/", "http://aa.com/", "http://a.com.b.org/"]
+    def sent(hosts: list[str] | None, *, http: bool = False) -> list[str]:
+        headers = lycosa.DefaultHeaders([("Authorization", "secret")], hosts, http=http)
+        urls = ["http://a.com/", "https://www.a.com/", "https://aa.com/", "https://a.com.b.org/"]
         passed = headers.requests(Requests(Request(url) for url in urls), Way())
         return [request.host for request in passed if request.headers]
 
-    assert sent(["A.com"]) == ["a.com", "www.a.com"]
+    assert sent(["A.com"]) == ["www.a.com"], "never by plain HTTP"
+    assert sent(["A.com"], http=True) == ["a.com", "www.a.com"]
     assert sent([]) == []
     assert len(sent(None)) == 4
 
@@ -174,6 +224,37 @@ def test_an_exception_fails_its_url_with_the_traceback_and_the_crawl_goes_on(lat
         detail = outcomes[path].error_detail or ""
         assert text in detail
         assert "Traceback" in detail
+
+
+def test_what_says_something_of_the_site_stays_whatever_a_hook_does() -> None:
+    class Busy(Recorded):
+        @staticmethod
+        def _answered(url: str) -> Answer:
+            if url.endswith("/robots.txt"):
+                return 404, [], b""
+            return (200, HTML, LINKS) if url == f"{SITE}/" else (429, [("Retry-After", "1"), *HTML], b"slow")
+
+    class Raising(Middleware):
+        def outcomes(self, outcomes: Outcomes) -> Outcomes:
+            raise RuntimeError("always")
+
+    fetch = Busy()
+    outcomes = lycosa.crawl(
+        f"{SITE}/",
+        user_agent="mybot/1.0 (me@example.org)",
+        politeness={"host_interval": 0, "address_interval": 0, "retries": 0},
+        frontier={"patience": 0},
+        stages=lambda stages: lycosa.Stages(stages.frontier, fetch, stages.parse, stages.log),
+        middleware=[Raising()],
+    )
+    assert {outcome.url: (outcome.status, outcome.error) for outcome in outcomes} == {
+        f"{SITE}/": (None, "middleware-failed")
+    }
+    requests = [Request(f"{SITE}/{status}").respond(status, body=b"") for status in (200, 404, 429, 503)]
+    from lycosa.middleware import _is_of_site
+
+    parsed = lycosa._core.Parser(lycosa.job.make_job({"seeds": [SITE]})).parse(lycosa.Responses(requests))
+    assert [_is_of_site(outcome) for outcome in parsed] == [False, False, True, True]
 
 
 class Losing(Middleware):

@@ -122,7 +122,7 @@ impl<D: Dial> Transport for Http<D> {
 
     fn expire(&self, now: Micros) {
         self.http1.expire(now);
-        self.http2.sessions.borrow_mut().expire(now);
+        self.http2.sessions.borrow_mut().expire(now, self.http1.idle());
     }
 }
 

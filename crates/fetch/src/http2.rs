@@ -1,8 +1,9 @@
 //! HTTP/2 (RFC 9113): each exchange is a stream of its origin's session, which all exchanges of the origin share.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use h2::client::{Builder, ResponseFuture, SendRequest};
@@ -12,6 +13,7 @@ use lycosa_records::{Body, Received, Request, Source};
 use lycosa_url::{Clock, Failure, FailureKind};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::spawn_local;
+use tokio::time::sleep;
 
 use crate::dial::Dialed;
 use crate::http2_message as message;
@@ -23,16 +25,25 @@ use crate::settings::{Settings, micros};
 use crate::transport::{Answer, BodyReader};
 use crate::watch::Wire;
 
-/// Bytes of one response that a server may send before they are read, and of all responses of a session: what waits for memory
-/// takes no more than that, beside the memory that is counted.
+/// Bytes of one response that a server may send before they are read: a body that waits for memory takes no more than that, beside
+/// the memory that is counted.
 const STREAM_WINDOW: u32 = 256 << 10;
-const SESSION_WINDOW: u32 = 512 << 10;
+
+/// The same of all responses of a session: as many as a host may have at a time (`politeness.host_concurrency`), so that bodies that
+/// wait do not hold up others.
+const SESSION_WINDOW: u32 = 64 * STREAM_WINDOW;
 
 /// The largest frame that a server may send, in bytes: fewer frames than by the protocol's 16 KiB.
 const FRAME_BYTES: u32 = 64 << 10;
 
 /// Bytes of frames without content that belong to an exchange: of its settings and windows.
 const EXCHANGE_BYTES: usize = 1 << 10;
+
+/// The time in which a session that nobody uses any more is closed properly.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Requests in a row that a session may refuse unread: with one more it is left.
+const REFUSALS: u32 = 3;
 
 /// Sessions, and how exchanges run on them.
 pub(crate) struct Http2 {
@@ -57,6 +68,8 @@ impl Http2 {
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(SESSION_WINDOW)
             .max_frame_size(FRAME_BYTES)
+            // Until the server has said how many it accepts: what is more would be refused.
+            .initial_max_send_streams(1)
             .max_header_list_size(most);
         Http2 {
             clock: settings.clock,
@@ -78,10 +91,14 @@ impl Http2 {
         let stream = Metered::new(stream, meter.clone());
         let (sender, connection) =
             self.options.handshake(stream).await.map_err(|error| message::failure(&error))?;
-        let session = Rc::new(Session::new(address, certificate, sender, meter, self.clock.now()));
-        let over = session.over.clone();
+        let (session, dropped) = Session::new(address, certificate, sender, meter, self.clock.now());
+        let (session, over) = (Rc::new(session), session.over.clone());
         spawn_local(async move {
-            let _ = connection.await; // its error reaches the exchanges
+            tokio::select! {
+                _ = connection => {} // its error reaches the exchanges
+                // It says goodbye, if the server lets it: one that reads nothing would keep it open.
+                () = async { let _ = dropped.await; sleep(GOODBYE).await; } => {}
+            }
             over.set(true);
         });
         self.sessions.borrow_mut().insert(request.url.origin(), &request.route, session.clone());
@@ -103,17 +120,22 @@ impl Http2 {
         };
         let sent = message::sent(&made);
         let wire = Rc::new(Wire::default());
-        let mut sender: SendRequest<Bytes> = session.sender.clone();
-        // Fails if the server has said that it accepts no more, or the session has ended: nothing was sent.
-        let Ok((mut response, mut stream)) = sender.send_request(made, body.is_empty()) else {
-            session.over.set(true);
-            return Err(NotBegun);
+        let Some(lease) = Lease::wait(session, self.clock).await else { return Err(NotBegun) };
+        let mut sender: SendRequest<Bytes> = lease.session().sender.clone();
+        let (mut response, mut stream) = match sender.send_request(made, body.is_empty()) {
+            Ok(begun) => begun,
+            // The server has said that it accepts no more, or the session has ended: nothing was sent.
+            Err(error) if error.is_go_away() || error.is_io() => {
+                lease.session().over.set(true);
+                return Err(NotBegun);
+            }
+            Err(error) => return Ok(Err(message::failure(&error))),
         };
         drop(sender);
-        let lease = Lease::new(session, self.clock);
         progress.connected(lease.session().address);
         progress.talking(&wire);
         wire.sent();
+        let unheard = Unheard::new(&lease);
         let began = self.clock.now();
         if !body.is_empty()
             && let Err(error) = stream.send_data(body, true)
@@ -121,9 +143,13 @@ impl Http2 {
             return Ok(Err(message::failure(&error)));
         }
         let answered = self.head(&mut response, &wire, &lease.session().meter).await;
+        unheard.ends();
         progress.times(|times| times.first_byte_us = since(began, self.clock.now()));
         let (received, body) = match answered {
-            Ok(answered) => answered,
+            Ok(answered) => {
+                lease.session().refusals.set(0);
+                answered
+            }
             Err(failure) => {
                 return Ok(Err(judged(failure, is_kept, &lease, &wire)));
             }
@@ -146,6 +172,7 @@ impl Http2 {
         }
         let (parts, body) = response.await.map_err(Exchanged::Failed)?.into_parts();
         wire.received();
+        let promises = !body.is_end_stream();
         let bytes: usize =
             parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
         meter.used(bytes + EXCHANGE_BYTES);
@@ -154,7 +181,7 @@ impl Http2 {
             return Err(Exchanged::Refused(Failure::new(FailureKind::HeadersTooLarge, detail)));
         }
         let promised = parts.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-        let promised = promised.and_then(|value| value.parse().ok()).unwrap_or(0);
+        let promised = promised.and_then(|value| value.parse().ok()).filter(|_| promises).unwrap_or(0);
         let received = Received {
             status: parts.status.as_u16(),
             source: Source::Http2,
@@ -182,24 +209,67 @@ fn judged(exchanged: Exchanged, is_kept: bool, lease: &Lease, wire: &Wire) -> Fa
         Exchanged::Failed(error) => error,
         Exchanged::Refused(failure) => return failure,
     };
-    // The server has not begun with it, and says so (RFC 9113 section 8.7); a session that always does is left.
-    let is_unprocessed = error.is_remote()
-        && match error.reason() {
-            Some(Reason::REFUSED_STREAM) => error.is_reset(),
-            Some(Reason::NO_ERROR) => error.is_go_away(),
-            _ => false,
-        };
-    if is_unprocessed {
-        lease.session().over.set(true);
+    let session = lease.session();
+    // The server has not begun with it, and says so (RFC 9113 section 8.7).
+    let is_refused = error.is_remote() && error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
+    let has_left = error.is_remote() && error.is_go_away() && error.reason() == Some(Reason::NO_ERROR);
+    if is_refused || has_left {
         wire.not_processed();
     }
+    if is_refused {
+        session.refusals.update(|refusals| refusals + 1);
+        if session.refusals.get() <= REFUSALS {
+            return Failure::new(FailureKind::Cancelled, "the server refused the request unread");
+        }
+    }
+    if !error.is_reset() || is_refused {
+        session.over.set(true);
+    }
     let failure = message::failure(&error);
-    // As with HTTP/1: the server may have closed the idle session before it read the request.
-    let is_closed = failure.kind == FailureKind::ConnectionClosed && !wire.has_received();
-    if is_kept && (is_unprocessed || (is_closed && !error.is_reset())) {
+    // As with HTTP/1: the session may have ended, or was ended by us for what others of its exchanges got, before the server read the
+    // request.
+    if is_kept && !error.is_reset() && !wire.has_received() {
         return Failure::new(FailureKind::Cancelled, "the reused connection was closed");
     }
     failure
+}
+
+/// An exchange that has received nothing yet. If it is dropped, and nothing came on its session meanwhile, the session is dead: the way
+/// to the server has forgotten it. No other exchange is to find that out by its time-out.
+struct Unheard<'l> {
+    lease: &'l Lease,
+    received: u64,
+    is_over: Cell<bool>,
+}
+
+impl<'l> Unheard<'l> {
+    /// An exchange that begins now.
+    fn new(lease: &'l Lease) -> Self {
+        Unheard { lease, received: lease.session().meter.received(), is_over: Cell::new(false) }
+    }
+
+    /// It has a response or a failure.
+    fn ends(self) {
+        self.is_over.set(true);
+    }
+}
+
+impl Drop for Unheard<'_> {
+    fn drop(&mut self) {
+        let session = self.lease.session();
+        if !self.is_over.get() && session.meter.received() == self.received {
+            session.over.set(true);
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.body.is_some() {
+            // What the server has sent of it already is not its fault.
+            self.lease.session().meter.used(STREAM_WINDOW as usize);
+        }
+    }
 }
 
 /// Receives the body of a response.

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes that a server may send beyond twice what is of use: windows that are not read yet, heads, frames' own bytes.
-const MAX_OVERHEAD: u64 = 4 << 20;
+/// Bytes that a server may send beyond twice what is of use: a session's whole window that is not read yet, and frames' own bytes.
+const MAX_OVERHEAD: u64 = 20 << 20;
 
 /// Traffic of a session.
 #[derive(Debug, Default)]
@@ -23,6 +23,11 @@ impl Meter {
     /// Counts bytes of a body that were read.
     pub(crate) fn used(&self, bytes: usize) {
         self.useful.update(|useful| useful + bytes as u64);
+    }
+
+    /// Bytes that were received so far.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.get()
     }
 
     /// Counts bytes that were received; returns whether that is too much.

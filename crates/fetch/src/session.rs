@@ -13,6 +13,7 @@ use bytes::Bytes;
 use h2::client::SendRequest;
 use lycosa_records::{Certificate, Route};
 use lycosa_url::{Clock, Micros};
+use tokio::sync::{Notify, oneshot};
 
 use crate::meter::Meter;
 use crate::pool::{kept_route, serves};
@@ -26,22 +27,45 @@ pub(crate) struct Session {
     pub(crate) meter: Rc<Meter>,
     /// Whether no exchange can begin on it any more; its task sets it when it ends.
     pub(crate) over: Rc<Cell<bool>>,
+    /// Requests in a row that the server refused unread.
+    pub(crate) refusals: Cell<u32>,
+    /// Notifies one that waits because the server accepts no more exchanges at a time.
+    freed: Notify,
+    /// Tells the session's task that nobody uses it any more.
+    _dropped: oneshot::Sender<()>,
     /// Exchanges on it, and the time when the last one ended.
     active: Cell<usize>,
     since: Cell<Micros>,
 }
 
 impl Session {
-    /// A new session.
+    /// A new session, and what ends when it is dropped.
     pub(crate) fn new(
         address: IpAddr,
         certificate: Option<Arc<Certificate>>,
         sender: SendRequest<Bytes>,
         meter: Rc<Meter>,
         now: Micros,
-    ) -> Self {
-        let (over, active, since) = (Rc::default(), Cell::new(0), Cell::new(now));
-        Session { address, certificate, sender, meter, over, active, since }
+    ) -> (Self, oneshot::Receiver<()>) {
+        let (_dropped, dropped) = oneshot::channel();
+        let session = Session {
+            address,
+            certificate,
+            sender,
+            meter,
+            over: Rc::default(),
+            refusals: Cell::new(0),
+            freed: Notify::new(),
+            _dropped,
+            active: Cell::new(0),
+            since: Cell::new(now),
+        };
+        (session, dropped)
+    }
+
+    /// Whether the server accepts another exchange now.
+    fn has_space(&self) -> bool {
+        self.active.get() < self.sender.current_max_send_streams().max(1)
     }
 
     /// Whether no exchange is on it.
@@ -57,10 +81,20 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Counts an exchange.
-    pub(crate) fn new(session: Rc<Session>, clock: Clock) -> Self {
+    /// Counts an exchange, once the server accepts it; `None` if the session ends before.
+    pub(crate) async fn wait(session: Rc<Session>, clock: Clock) -> Option<Self> {
+        while !session.has_space() && !session.over.get() {
+            session.freed.notified().await;
+        }
+        if session.over.get() {
+            session.freed.notify_one(); // the next that waits
+            return None;
+        }
         session.active.update(|active| active + 1);
-        Lease { session, clock }
+        if session.has_space() {
+            session.freed.notify_one();
+        }
+        Some(Lease { session, clock })
     }
 
     /// The session.
@@ -73,6 +107,7 @@ impl Drop for Lease {
     fn drop(&mut self) {
         self.session.active.update(|active| active - 1);
         self.session.since.set(self.clock.now());
+        self.session.freed.notify_one();
     }
 }
 
@@ -114,8 +149,9 @@ impl Sessions {
         self.by_origin.values().flatten().filter(|(_, session)| session.is_idle()).count()
     }
 
-    /// Closes sessions that have ended or expired, and of idle ones beyond the capacity those that have been idle for longest.
-    pub(crate) fn expire(&mut self, now: Micros) {
+    /// Closes sessions that have ended or expired, and of idle ones beyond the capacity, of which `others` are in use elsewhere, those
+    /// that have been idle for longest.
+    pub(crate) fn expire(&mut self, now: Micros, others: usize) {
         let timeout = self.timeout;
         self.by_origin.retain(|_, sessions| {
             sessions.retain(|(_, session)| is_open(session, now, timeout));
@@ -128,7 +164,8 @@ impl Sessions {
             .filter(|(_, session)| session.is_idle())
             .map(|(_, session)| session.since.get())
             .collect();
-        let Some(excess) = since.len().checked_sub(self.capacity).filter(|excess| *excess > 0) else { return };
+        let capacity = self.capacity.saturating_sub(others);
+        let Some(excess) = since.len().checked_sub(capacity).filter(|excess| *excess > 0) else { return };
         since.sort_unstable();
         let last = since[excess - 1];
         self.by_origin.retain(|_, sessions| {

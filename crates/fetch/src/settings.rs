@@ -44,6 +44,8 @@ pub struct Settings {
     /// Maximum number of idle kept-alive connections of all hosts. There is no limit per host: no more can be
     /// idle than were in use at once. Half of the files that the process may open is the limit in any case.
     pub idle_connections: usize,
+    /// Fetchers of this process, which share its open files.
+    pub fetchers: usize,
     /// Time-out of an idle kept-alive connection.
     pub idle_timeout: Duration,
     /// Permitted addresses and ports.
@@ -60,7 +62,7 @@ impl Settings {
     /// The number of connections that may be idle: as set, and at most half of the files that this process may open.
     pub(crate) fn idle_capacity(&self) -> usize {
         let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(usize::MAX, |(soft, _)| soft as usize);
-        self.idle_connections.min(files / 2)
+        self.idle_connections.min(files / 2 / self.fetchers.max(1))
     }
 }
 
@@ -81,6 +83,7 @@ impl Default for Settings {
             memory: MEMORY,
             batch_bytes: BATCH_BYTES,
             idle_connections: 512,
+            fetchers: 1,
             idle_timeout: Duration::from_secs(15),
             policy: AddressPolicy::default(),
             http2: true,

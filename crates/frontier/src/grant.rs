@@ -117,8 +117,7 @@ impl<R: Resolve> Frontier<R> {
             match permission {
                 Permission::Granted(usage) => {
                     let request = self.lease(id, address, waiting, now);
-                    self.leases.state_usage(request.lease, usage);
-                    return Ok(Some(request));
+                    return Ok(Some(Request { usage, ..request }));
                 }
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
                 Permission::Later(due) => self.hosts[id].postpone(Waiting { due, ..waiting }),

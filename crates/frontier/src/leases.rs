@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 use lycosa_records::Purpose;
-use lycosa_records::usage::Statement;
 use lycosa_url::Micros;
 
 use crate::codec::{self, MAX_COUNT, put_number};
@@ -24,8 +23,6 @@ pub(crate) struct Lease {
     pub(crate) queue: QueueId,
     pub(crate) address: AddressId,
     pub(crate) granted: Micros,
-    /// What robots.txt stated about the uses of the page then.
-    pub(crate) usage: Box<[Statement]>,
     /// Whether the clocks of its host and address have been freed.
     is_free: bool,
 }
@@ -77,16 +74,8 @@ impl Leases {
         self.next += self.step;
         self.pages += u64::from(waiting.purpose() == Purpose::Page);
         self.expiring.push_back((expires, number));
-        let lease = Lease { waiting, queue, address, granted: now, usage: Box::default(), is_free: false };
-        self.active.insert(number, lease);
+        self.active.insert(number, Lease { waiting, queue, address, granted: now, is_free: false });
         (number, expires)
-    }
-
-    /// Stores what robots.txt states about the uses of a page on lease.
-    pub(crate) fn state_usage(&mut self, number: u64, usage: Box<[Statement]>) {
-        if let Some(lease) = self.active.get_mut(&number) {
-            lease.usage = usage;
-        }
     }
 
     /// When a lease expires that is granted now.

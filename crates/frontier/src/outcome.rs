@@ -2,7 +2,6 @@
 
 use std::io;
 
-use lycosa_records::usage::restrict;
 use lycosa_records::{Outcome, Purpose, Request, RequestOptions, Validators, key_of};
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 
@@ -52,7 +51,6 @@ impl<R: Resolve> Frontier<R> {
     pub fn judge<'a>(&mut self, pages: impl IntoIterator<Item = &'a mut Outcome>) {
         for page in pages {
             self.restore_identity(page);
-            self.add_usage(page);
             self.assess(page);
             if page.response.request.purpose == Purpose::Robots {
                 continue;
@@ -105,16 +103,6 @@ impl<R: Resolve> Frontier<R> {
         }
         if request.options != waiting.options {
             request.options.clone_from(&waiting.options);
-        }
-    }
-
-    /// Adds what robots.txt stated about the uses of a page when it was requested.
-    fn add_usage(&self, page: &mut Outcome) {
-        if let Some(lease) = self.leases.get(page.response.request.lease)
-            && page.response.result.is_ok()
-        {
-            let stated = lease.usage.iter().map(|(usage, allowed)| (&**usage, *allowed));
-            restrict(&mut page.usage, stated, "robots.txt");
         }
     }
 

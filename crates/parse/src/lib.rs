@@ -72,6 +72,8 @@ fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &S
             html::read(&body, encoding, outcome, settings);
         }
     }
+    let stated = outcome.response.request.usage.iter().map(|(usage, allowed)| (&**usage, *allowed));
+    restrict(&mut outcome.usage, stated, "robots.txt");
 }
 
 /// The target of a redirect; a redirect without a valid target is a failure (RFC 9110 section 15.4).

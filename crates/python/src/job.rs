@@ -127,6 +127,7 @@ struct FrontierSettings {
     longest_suspension: Option<f64>,
     max_hosts: Option<usize>,
     warm_hosts: Option<usize>,
+    shards: usize,
 }
 
 /// `[fetch]`.
@@ -341,6 +342,7 @@ impl Job {
             memory: lycosa_fetch::MEMORY,
             batch_bytes: lycosa_fetch::BATCH_BYTES,
             idle_connections: fetch.idle_connections,
+            fetchers: self.frontier.shards,
             idle_timeout: self.timeout(fetch.idle_timeout),
             policy: self.addresses()?,
             http2: fetch.http2,

@@ -291,6 +291,12 @@ impl Request {
         self.record.deadline.saturating_add_signed(self.clock.wall_offset()) as f64 / 1e6
     }
 
+    /// What robots.txt states about uses of the page: the use, and whether it is allowed.
+    #[getter]
+    fn usage(&self) -> Vec<(&str, bool)> {
+        self.record.usage.iter().map(|(usage, allowed)| (&**usage, *allowed)).collect()
+    }
+
     /// What the user attached: JSON values by name.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

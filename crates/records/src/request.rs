@@ -8,6 +8,7 @@ use lycosa_url::{CrawlUrl, Digest, Micros, NameClass, UrlRef, digest_of};
 use serde::{Deserialize, Serialize};
 
 use crate::serial::{self, is_default};
+use crate::usage::Statement;
 
 /// Values that a user attaches to a request and that its outcome returns: JSON values by name.
 pub type Metadata = serde_json::Map<String, serde_json::Value>;
@@ -200,6 +201,9 @@ pub struct Request {
     /// The value of its `cookie` field.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cookies: Option<Box<str>>,
+    /// What robots.txt states about the uses of the page.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub usage: Vec<Statement>,
     /// When the lease expires, by the crawl's clock: the frontier then takes the request back, and it must
     /// not be sent.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -224,6 +228,7 @@ impl Request {
             name_us: 0,
             name_class: None,
             cookies: None,
+            usage: Vec::new(),
             deadline: 0,
             options: None,
         }
@@ -268,8 +273,18 @@ fn memory_of_json(value: &serde_json::Value) -> usize {
 }
 
 /// Header fields that delimit a message or control the connection; fetch sets them.
-const FRAMING: [&str; 8] =
-    ["host", "connection", "content-length", "expect", "te", "trailer", "transfer-encoding", "upgrade"];
+const FRAMING: [&str; 10] = [
+    "host",
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// Whether a user may set a header field of this name.
 pub fn is_settable_field(name: &str) -> bool {

@@ -65,6 +65,17 @@ fn state(stated: &mut Vec<Statement>, usage: &str, word: &str, words: [&str; 2])
     }
 }
 
+/// Adds statements to others. Of several about one use the most restrictive counts.
+pub fn join(stated: &mut Vec<Statement>, more: impl IntoIterator<Item = Statement>) {
+    for (usage, allowed) in more {
+        match stated.iter_mut().find(|(known, _)| *known == usage) {
+            Some((_, known)) => *known &= allowed,
+            None if stated.len() < MAX_PREFERENCES => stated.push((usage, allowed)),
+            None => {}
+        }
+    }
+}
+
 /// Whether a text is a key of a dictionary (RFC 9651 section 3.1.2).
 fn is_key(text: &str) -> bool {
     let other = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.*".contains(&byte);

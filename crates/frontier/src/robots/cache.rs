@@ -35,7 +35,7 @@ pub(crate) struct RobotsCache {
 #[derive(Debug)]
 pub(crate) enum Permission {
     /// It may be fetched; what robots.txt states about the uses of it.
-    Granted(Box<[Statement]>),
+    Granted(Vec<Statement>),
     /// It may not be fetched, for this reason.
     Refused(Failure),
     /// Its robots.txt is asked for already.
@@ -66,7 +66,7 @@ impl RobotsCache {
         now: Micros,
     ) -> io::Result<Permission> {
         if !self.is_obeyed || waiting.purpose() == Purpose::Robots {
-            return Ok(Permission::Granted(Box::default()));
+            return Ok(Permission::Granted(Vec::new()));
         }
         Ok(match origins.get(waiting.url.origin()) {
             None => Permission::Ask,

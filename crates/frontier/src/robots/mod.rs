@@ -142,9 +142,10 @@ impl Rules {
     }
 
     /// What is stated about the uses of a page.
-    pub(crate) fn usage(&self, path_and_query: &str) -> Box<[Statement]> {
-        let Some(usage) = &self.usage else { return Box::default() };
-        usage.of(&pattern::normalize_path(path_and_query, Escapes::Undone).0)
+    pub(crate) fn usage(&self, path_and_query: &str) -> Vec<Statement> {
+        let Some(usage) = &self.usage else { return Vec::new() };
+        let path = if path_and_query.is_empty() { "/" } else { path_and_query };
+        usage.of(&pattern::normalize_path(path, Escapes::Undone).0)
     }
 
     /// The verdict of one reading.

@@ -59,10 +59,10 @@ fn the_uses_of_a_page_are_stated_by_the_longest_path_of_the_group_that_speaks_to
                   content-usage: /open/*.pdf$ train-ai=n\nContent-Signal: search=yes, ai-train=no # here\n\
                   content-usage: broken broken\n\nuser-agent: other\ncontent-usage: search=n";
     for (path, expected) in [
-        ("/", "train-ai=0 search=1 train-ai=0"),
-        ("/open/a", "train-ai=1 search=1 search=1 train-ai=0"),
-        ("/open/a.pdf", "train-ai=0 search=1 train-ai=0"),
-        ("", "train-ai=0 search=1 train-ai=0"),
+        ("/", "train-ai=0 search=1"),
+        ("/open/a", "train-ai=0 search=1"),
+        ("/open/a.pdf", "train-ai=0 search=1"),
+        ("", "train-ai=0 search=1"),
     ] {
         assert_eq!(usage(robots, path), expected, "{path}");
     }

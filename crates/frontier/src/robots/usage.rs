@@ -50,8 +50,10 @@ impl Usage {
     }
 
     /// What is stated about a path in normal form.
-    pub(super) fn of(&self, path: &[u8]) -> Box<[Statement]> {
-        [&self.content_usage, &self.content_signal].into_iter().flat_map(|kind| kind.of(path)).cloned().collect()
+    pub(super) fn of(&self, path: &[u8]) -> Vec<Statement> {
+        let mut stated = self.content_usage.of(path).to_vec();
+        usage::join(&mut stated, self.content_signal.of(path).iter().cloned());
+        stated
     }
 
     /// Bytes of memory that it holds beyond its own size.
@@ -72,7 +74,8 @@ impl ByPath {
                 continue;
             }
             let pattern = Pattern::new(path, true, 0, Escapes::Undone, &mut false);
-            by_path.entry(pattern.text.clone()).or_insert((pattern, Vec::new())).1.extend(stated);
+            let (_, joined) = by_path.entry(pattern.text.clone()).or_insert((pattern, Vec::new()));
+            usage::join(joined, stated);
         }
         let (mut patterns, mut stated) = (Vec::new(), Vec::new());
         for (place, (pattern, statements)) in (0..).zip(by_path.into_values()) {
