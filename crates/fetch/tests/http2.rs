@@ -328,6 +328,57 @@ fn a_flood_of_frames_without_content_ends_the_session_and_nothing_else() {
 }
 
 #[test]
+fn a_session_whose_peer_has_vanished_times_out_once() {
+    let server = Secure::start("vanished", &[b"h2"], |number, stream| async move {
+        let mut connection = h2::server::handshake(stream).await.unwrap();
+        while let Ok(Some(Ok((_, respond)))) =
+            tokio::time::timeout(Duration::from_millis(100), connection.accept()).await
+        {
+            reply(respond, "here");
+        }
+        if number == 0 {
+            tokio::time::sleep(Duration::from_secs(30)).await; // reads nothing any more, and is not closed
+        }
+    });
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    page(fetch(&fetcher, server.request("/1")));
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(kind(&fetch(&fetcher, server.request("/2"))), FailureKind::ReadTimeout);
+    page(fetch(&fetcher, server.request("/3")));
+    assert_eq!(server.connections(), 2);
+}
+
+#[test]
+fn a_response_without_a_body_promises_none() {
+    let server = Secure::http2("head", |_, mut respond| async move {
+        let head = Response::builder().header("content-length", "1000000000").body(()).unwrap();
+        respond.send_response(head, true).unwrap();
+    });
+    let options = RequestOptions { method: "HEAD".into(), ..RequestOptions::default() };
+    let head = Request { options: Some(Box::new(options)), ..server.request("/") };
+    let page = page(fetch_with(server.settings(), head));
+    assert_eq!((page.status, page.body.len()), (200, 0));
+}
+
+#[test]
+fn a_server_with_few_streams_gets_no_more_at_a_time() {
+    let server = Secure::start("few", &[b"h2"], |_, stream| async move {
+        let mut connection =
+            h2::server::Builder::new().max_concurrent_streams(2).handshake(stream).await.unwrap();
+        while let Some(Ok((_, respond))) = connection.accept().await {
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                reply(respond, "here");
+            });
+        }
+    });
+    let fetcher = Fetcher::start(server.settings()).unwrap();
+    let requests = (0..20).map(|number| server.request(&format!("/{number}"))).collect();
+    assert!(fetch_all(&fetcher, requests).into_iter().all(|response| page(response).status == 200));
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
 fn many_small_exchanges_are_no_flood() {
     let server = Secure::http2("small", |_, mut respond| async move {
         let head = Response::builder().status(304).header("x", "a".repeat(2_000)).body(()).unwrap();
