@@ -79,8 +79,15 @@ impl<R: Resolve> Frontier<R> {
         if !self.hosts.may_refuse(links.len(), &self.politeness.domains) {
             return Cow::Borrowed(links);
         }
-        let mut coming = Coming::default();
-        Cow::Owned(links.iter().filter(|link| self.has_space(link.url, Some(&mut coming))).copied().collect())
+        // Most links lead to the host that the one before leads to.
+        let (mut coming, mut last) = (Coming::default(), None);
+        let has_space = |link: &&AllowedLink<'a>| {
+            let host = Some(link.url.host());
+            let has_space = last == host || self.has_space(link.url, Some(&mut coming));
+            last = host.filter(|_| has_space);
+            has_space
+        };
+        Cow::Owned(links.iter().filter(has_space).copied().collect())
     }
 
     /// Whether a link's host has a queue or space for one, besides those that come.
