@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks import nginx
@@ -88,7 +89,7 @@ def _part(kind: Kind, size: int) -> Callable[[Report, Options, Cores, Path], Non
         with _site(kind, size, folder, cores) as (url, certificate):
             made = [Request(name, kind, url, certificate, cores, folder) for name in names]
             rounds = QUICK_ROUNDS if options.quick else ROUNDS
-            runs = in_turn([Contestant(each.name, lambda each=each: each.cost(count), rounds) for each in made])
+            runs = in_turn([Contestant(each.name, partial(each.cost, count), rounds) for each in made])
         cost = {name: [each.cpu * 1e6 for each in runs[name]] for name in runs}
         label = f"{kind.text}, {size // 1000} KB"
         report.figures += [Figure.of(f"{label}: CPU a request, {name}", "µs", cost[name]) for name in cost]

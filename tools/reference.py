@@ -21,6 +21,7 @@ ADVICE = {
     "names": "If many fail, check the resolvers (`names.resolvers`); `name-not-found` and `name-bad` are the site's own.",
     "connections": "The site, or the path to it, is down or slow: `--retry-failed=connections` later; `fetch.*_timeout`.",
     "tls": "The site's certificate or TLS is broken; for roots of your own set `fetch.ca_file`.",
+    "middleware": "Middleware of yours ([extending.md](extending.md#middleware)).",
     "responses": "The site does not send a usable response; limits: `fetch.max_*`, `parse.max_*`, `politeness.max_redirects`.",
     "rules": "The job forbids it: `allow_addresses`, `politeness.block_list`, `politeness.domain_pages`.",
     "robots": "The site forbids it. `robots-disallowed` is final; `robots-unreachable` may pass.",

@@ -220,12 +220,16 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
     """Run an event loop until it is stopped, and end what is under way in it."""
     try:
         loop.run_forever()
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(_end(asyncio.all_tasks(loop)))
     finally:
         loop.close()
+
+
+async def _end(tasks: set[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, and wait until they have cleaned up."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @dataclass(slots=True)

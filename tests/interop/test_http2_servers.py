@@ -94,14 +94,18 @@ def program(name: str) -> str:
 
 def crawl(port: int, key: Path, concurrency: int) -> lycosa.Crawl:
     """A crawl of the site, without pauses."""
-    politeness = {"host_interval": 0, "address_interval": 0, "host_concurrency": concurrency}
     return lycosa.crawl(
         f"https://127.0.0.1:{port}/index.html",
         user_agent="mybot/1.0 (me@example.org)",
         allow_addresses=["127.0.0.0/8"],
         allow_ports=[port],
         fetch={"ca_file": str(key)},
-        politeness={**politeness, "address_concurrency": concurrency},
+        politeness={
+            "host_interval": 0,
+            "address_interval": 0,
+            "host_concurrency": concurrency,
+            "address_concurrency": concurrency,
+        },
     )
 
 

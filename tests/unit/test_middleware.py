@@ -14,6 +14,7 @@ import pytest
 from lycosa import ItemMiddleware, Middleware, Outcome, Outcomes, Request, Requests, Response, Way
 from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
+from lycosa.settings import PolitenessSettings
 
 SITE = "http://93.184.216.34"
 HTML = [("Content-Type", "text/html")]
@@ -38,15 +39,20 @@ class Recorded(ScriptedFetch):
         self.sent += list(requests)
         super().submit(requests)
 
-    def paths(self) -> list[str]:
-        """The pages that were asked for."""
-        return sorted(request.path for request in self.sent if request.purpose == "page")
+    def pages(self) -> list[Request]:
+        """The requests for pages."""
+        return [request for request in self.sent if request.purpose == "page"]
 
 
 def crawl(*middleware: Middleware, **settings: Any) -> tuple[Recorded, dict[str, Outcome]]:
     """Crawl the scripted site; returns what reached it, and the outcome of each page."""
     fetch = Recorded()
-    politeness = {"host_interval": 0, "address_interval": 0, "retries": 0}
+    politeness: PolitenessSettings = {
+        "host_interval": 0,
+        "address_interval": 0,
+        "retries": 0,
+        "share_clocks": False,
+    }
     outcomes = lycosa.crawl(
         f"{SITE}/",
         user_agent="mybot/1.0 (me@example.org)",
@@ -92,7 +98,7 @@ class SlowTagging(Tagging):
 def test_requests_pass_in_order_and_outcomes_in_reverse(kinds: Sequence[type[Tagging]]) -> None:
     first, second = kinds
     fetch, outcomes = crawl(first("1"), second("2"))
-    assert {dict(request.headers)["x-tags"] for request in fetch.sent} == {"12"}
+    assert {dict(request.headers)["x-tags"] for request in fetch.pages()} == {"12"}
     assert {path: outcome.title for path, outcome in outcomes.items()} == {"/": "start21", "/a": "/a21", "/b": "/b21"}
 
 
@@ -170,8 +176,8 @@ def test_a_page_is_answered_another_dropped_and_one_delayed() -> None:
     began = time.monotonic()
     fetch, outcomes = crawl(Choosing(), lycosa.DefaultHeaders([("Accept-Language", "en")]))
     assert time.monotonic() - began >= 0.2
-    assert fetch.paths() == ["/b", "/c"]
-    assert all(dict(request.headers)["accept-language"] == "en" for request in fetch.sent)
+    assert sorted(request.path for request in fetch.pages()) == ["/b", "/c"]
+    assert all(dict(request.headers)["Accept-Language"] == "en" for request in fetch.pages())
     assert (outcomes["/"].status, outcomes["/"].source) == (200, "cache")
     assert (outcomes["/a"].error, outcomes["/a"].error_detail) == ("dropped", "by Choosing")
     assert (outcomes["/b"].status, outcomes["/c"].status) == (200, 200)
@@ -242,7 +248,7 @@ def test_what_says_something_of_the_site_stays_whatever_a_hook_does() -> None:
     outcomes = lycosa.crawl(
         f"{SITE}/",
         user_agent="mybot/1.0 (me@example.org)",
-        politeness={"host_interval": 0, "address_interval": 0, "retries": 0},
+        politeness={"host_interval": 0, "address_interval": 0, "retries": 0, "share_clocks": False},
         frontier={"patience": 0},
         stages=lambda stages: lycosa.Stages(stages.frontier, fetch, stages.parse, stages.log),
         middleware=[Raising()],
@@ -307,13 +313,19 @@ def test_middleware_that_blocks_is_told_once(caplog: pytest.LogCaptureFixture) -
 def test_a_crawl_that_is_stopped_waits_for_no_delayed_request() -> None:
     class Delaying(ItemMiddleware):
         def request(self, request: Request) -> float | Request:
-            return 600.0 if request.path == "/a" else request
+            return 30.0 if request.path == "/a" else request
 
     fetch = Recorded()
     crawl = lycosa.crawl(
         f"{SITE}/",
         user_agent="mybot/1.0 (me@example.org)",
-        politeness={"host_interval": 0, "address_interval": 0},
+        politeness={
+            "host_interval": 0,
+            "address_interval": 0,
+            "share_clocks": False,
+            "host_concurrency": 4,
+            "address_concurrency": 4,
+        },
         stages=lambda stages: lycosa.Stages(stages.frontier, fetch, stages.parse, stages.log),
         middleware=[Delaying()],
     )
@@ -322,4 +334,5 @@ def test_a_crawl_that_is_stopped_waits_for_no_delayed_request() -> None:
         if outcome.url.endswith("/b"):
             crawl.abort()
     assert time.monotonic() - began < 10
-    assert crawl.report()["frontier"]["waiting"] == 1
+    counts = crawl.report()["frontier"]
+    assert counts["waiting"] + counts["leased"] == 1

@@ -11,6 +11,7 @@ from lycosa import Outcomes, Request, Responses, _core
 from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
 from lycosa.job import make_job
+from lycosa.settings import PolitenessSettings
 
 SITE = "http://93.184.216.34"
 HTML = ("Content-Type", "text/html")
@@ -30,7 +31,7 @@ ANSWERS: dict[str, Answer] = {
 def crawled(tmp_path: Path) -> dict[str, list[tuple[str, bool, str]]]:
     """The preferences of each page of a scripted site, which is crawled into a file of JSON lines."""
     fetch = ScriptedFetch(lambda url: ANSWERS.get(url.removeprefix(SITE), "connection-closed"))
-    politeness = {"host_interval": 0, "address_interval": 0, "retries": 0}
+    politeness: PolitenessSettings = {"host_interval": 0, "address_interval": 0, "retries": 0}
     crawl = lycosa.crawl(
         f"{SITE}/",
         user_agent="mybot/1.0 (me@example.org)",

@@ -17,8 +17,12 @@ fn main() -> io::Result<()> {
     let (count, slots) = (number().unwrap_or(100_000), number().unwrap_or(16));
     let ca_file = arguments.next().map(Into::into);
     let networks = ["127.0.0.0/8"].iter().filter_map(|network| network.parse().ok()).collect();
-    let fetcher =
-        Fetcher::start(Settings { slots, ca_file, policy: AddressPolicy::new(networks), ..Settings::default() })?;
+    let fetcher = Fetcher::start(Settings {
+        slots,
+        ca_file,
+        policy: AddressPolicy::new(networks),
+        ..Settings::default()
+    })?;
     let (cpu, wall) = (cpu_time()?, Instant::now());
     let (submitted, mut failed, mut bytes) = (&mut 0, 0, 0);
     let mut completed = 0;

@@ -92,7 +92,7 @@ impl Http2 {
         let (sender, connection) =
             self.options.handshake(stream).await.map_err(|error| message::failure(&error))?;
         let (session, dropped) = Session::new(address, certificate, sender, meter, self.clock.now());
-        let (session, over) = (Rc::new(session), session.over.clone());
+        let (over, session) = (session.over.clone(), Rc::new(session));
         spawn_local(async move {
             tokio::select! {
                 _ = connection => {} // its error reaches the exchanges
@@ -294,9 +294,7 @@ impl BodyReader for Reader {
                 self.promised = self.promised.saturating_sub(data.len() as u64);
                 self.lease.session().meter.used(data.len());
                 // The caller stores it: the server may send as much again.
-                body.flow_control()
-                    .release_capacity(data.len())
-                    .map_err(|error| message::failure(&error))?;
+                body.flow_control().release_capacity(data.len()).map_err(|error| message::failure(&error))?;
                 Ok(Some(data))
             }
             Some(Err(error)) => Err(message::failure(&error)),

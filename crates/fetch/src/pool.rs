@@ -88,7 +88,9 @@ impl<C: Pooled> Pool<C> {
     /// Removes and returns the most recently used connection, which is the most likely to be open.
     pub(crate) fn take(&mut self, origin: &str, route: &Route, now: Micros) -> Option<C> {
         let idle = self.idle.get_mut(origin)?;
-        while let Some(place) = idle.iter().rposition(|idle| serves(&idle.route, idle.connection.address(), route)) {
+        while let Some(place) =
+            idle.iter().rposition(|idle| serves(&idle.route, idle.connection.address(), route))
+        {
             let mut found = idle.remove(place);
             self.count -= 1;
             if now.saturating_sub(found.since) < self.timeout && found.connection.is_reusable() {
@@ -123,7 +125,9 @@ impl<C: Pooled> Pool<C> {
         self.looked = now;
         self.idle.retain(|_, idle| {
             idle.retain(|idle| now.saturating_sub(idle.since) < timeout);
-            for idle in idle.iter_mut().filter(|idle| !idle.rests && now.saturating_sub(idle.since) >= REST_AFTER) {
+            for idle in
+                idle.iter_mut().filter(|idle| !idle.rests && now.saturating_sub(idle.since) >= REST_AFTER)
+            {
                 idle.connection.rest();
                 idle.rests = true;
             }

@@ -95,7 +95,8 @@ async fn attempt(address: IpAddr, port: u16, clock: Clock) -> (IpAddr, Micros, i
 
 /// The addresses with both families in turns, that of the first one leading (RFC 8305 section 4).
 fn in_turns(addresses: &[IpAddr]) -> Vec<IpAddr> {
-    let leads = |address: &&IpAddr| addresses.first().is_some_and(|first| first.is_ipv4() == address.is_ipv4());
+    let leads =
+        |address: &&IpAddr| addresses.first().is_some_and(|first| first.is_ipv4() == address.is_ipv4());
     let (leading, other): (Vec<&IpAddr>, Vec<&IpAddr>) = addresses.iter().partition(leads);
     let mut others = other.into_iter();
     let mut turns: Vec<IpAddr> = Vec::with_capacity(addresses.len());

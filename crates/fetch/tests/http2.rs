@@ -39,7 +39,11 @@ struct Secure {
 }
 
 impl Secure {
-    fn start<F>(name: &str, protocols: &[&[u8]], script: impl Fn(usize, Stream) -> F + Send + Sync + 'static) -> Self
+    fn start<F>(
+        name: &str,
+        protocols: &[&[u8]],
+        script: impl Fn(usize, Stream) -> F + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -53,13 +57,18 @@ impl Secure {
         let counter = connections.clone();
         std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(serve(TcpListener::from_std(listener).unwrap(), config, script, counter));
+            runtime.block_on(async move {
+                serve(TcpListener::from_std(listener).unwrap(), config, script, counter).await
+            });
         });
         Secure { port, authority, connections }
     }
 
     /// A server whose connections speak HTTP/2; `answer` gets each request.
-    fn http2<F>(name: &str, answer: impl Fn(http::Request<RecvStream>, SendResponse<Bytes>) -> F + Clone + Send + Sync + 'static) -> Self
+    fn http2<F>(
+        name: &str,
+        answer: impl Fn(http::Request<RecvStream>, SendResponse<Bytes>) -> F + Clone + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -87,7 +96,12 @@ impl Secure {
     }
 }
 
-async fn serve(listener: TcpListener, config: rustls::ServerConfig, script: Script, counter: Arc<AtomicUsize>) {
+async fn serve(
+    listener: TcpListener,
+    config: rustls::ServerConfig,
+    script: Script,
+    counter: Arc<AtomicUsize>,
+) {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     while let Ok((stream, _)) = listener.accept().await {
         let number = counter.fetch_add(1, Ordering::SeqCst);
@@ -140,7 +154,13 @@ fn exchanges_of_an_origin_share_one_connection_and_have_their_heads() {
         assert!(bytes(&page).starts_with(format!("/{number:02} Lycosa/").as_bytes()));
         assert!(page.certificate.is_some());
         let sent = String::from_utf8(page.sent.raw().to_vec()).unwrap();
-        assert!(sent.starts_with(&format!("GET /{number:02}?a=b HTTP/2\r\nhost: example.com:{}\r\nuser-agent: ", server.port)), "{sent}");
+        assert!(
+            sent.starts_with(&format!(
+                "GET /{number:02}?a=b HTTP/2\r\nhost: example.com:{}\r\nuser-agent: ",
+                server.port
+            )),
+            "{sent}"
+        );
         let length = bytes(&page).len();
         assert_eq!(*page.head.raw(), format!("HTTP/2 200\r\nx-length: {length}\r\n"));
     }
@@ -217,7 +237,11 @@ fn a_request_with_a_body_is_sent_with_its_length() {
 fn interim_responses_are_passed_and_keep_an_exchange_alive() {
     let server = Secure::http2("interim", |_, mut respond| async move {
         for _ in 0..5 {
-            respond.send_informational(Response::builder().status(103).header("link", "</a.css>").body(()).unwrap()).unwrap();
+            respond
+                .send_informational(
+                    Response::builder().status(103).header("link", "</a.css>").body(()).unwrap(),
+                )
+                .unwrap();
             tokio::time::sleep(Duration::from_millis(150)).await;
         }
         reply(respond, "late");
@@ -307,7 +331,7 @@ fn a_request_that_a_server_refuses_unread_may_be_sent_again_though_it_is_a_post(
 #[test]
 fn a_flood_of_frames_without_content_ends_the_session_and_nothing_else() {
     // The preface, then PING frames without end.
-    let server = Secure::start("flood", &[b"h2"], |number, mut stream| async move {
+    let server = Secure::start("flood", &[b"h2"], |number, stream| async move {
         if number > 0 {
             let mut connection = h2::server::handshake(stream).await.unwrap();
             while let Some(Ok((_, respond))) = connection.accept().await {
@@ -321,7 +345,11 @@ fn a_flood_of_frames_without_content_ends_the_session_and_nothing_else() {
         let ping = [&[0, 0, 8, 6, 0, 0, 0, 0, 0][..], &[7; 8]].concat().repeat(1_000);
         while write.write_all(&ping).await.is_ok() {}
     });
-    let settings = Settings { read_timeout: Duration::from_secs(20), total_timeout: Duration::from_secs(20), ..server.settings() };
+    let settings = Settings {
+        read_timeout: Duration::from_secs(20),
+        total_timeout: Duration::from_secs(20),
+        ..server.settings()
+    };
     let fetcher = Fetcher::start(settings).unwrap();
     assert_eq!(kind(&fetch(&fetcher, server.request("/"))), FailureKind::Protocol);
     assert_eq!(*bytes(&page(fetch(&fetcher, server.request("/")))), "after");
@@ -405,7 +433,9 @@ fn what_is_no_http2_is_a_protocol_failure_and_no_panic() {
         let _ = stream.read(&mut [0; 2000]).await;
     });
     let fetcher = Fetcher::start(server.settings()).unwrap();
-    for expected in [FailureKind::Protocol, FailureKind::Protocol, FailureKind::Protocol, FailureKind::ConnectionClosed] {
+    for expected in
+        [FailureKind::Protocol, FailureKind::Protocol, FailureKind::Protocol, FailureKind::ConnectionClosed]
+    {
         assert_eq!(kind(&fetch(&fetcher, server.request("/"))), expected);
     }
     assert_eq!(server.connections(), 4);

@@ -110,7 +110,8 @@ impl<R: Resolve> Frontier<R> {
             && let Some(waiting) = self.next_waiting(id, now)?
         {
             let permission = self.robots.permission(&self.hosts[id].origins, &waiting, now)?;
-            if matches!(permission, Permission::Granted(_) | Permission::Ask) && !self.claim(id, address, now) {
+            if matches!(permission, Permission::Granted(_) | Permission::Ask) && !self.claim(id, address, now)
+            {
                 self.hosts[id].put_first(waiting, now);
                 return Ok(None);
             }

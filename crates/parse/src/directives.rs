@@ -1,7 +1,7 @@
 //! A site's directives to robots about a page: X-Robots-Tag and `<meta name=robots>`.
 
-use lycosa_records::usage::{self, UsagePreference};
 use lycosa_records::Head;
+use lycosa_records::usage::{self, UsagePreference};
 use lycosa_url::product_token;
 
 /// The directives that a crawler acts on.
@@ -104,12 +104,22 @@ mod tests {
             let mut preferences = Vec::new();
             usage::restrict(&mut preferences, from_head(&head, "lycosa").usage(false), "x-robots-tag");
             usage_from_head(&head, &mut preferences);
-            let told = |one: &UsagePreference| format!("{}={} {}", one.usage, u8::from(one.allowed), one.source);
+            let told =
+                |one: &UsagePreference| format!("{}={} {}", one.usage, u8::from(one.allowed), one.source);
             preferences.iter().map(told).collect::<Vec<_>>().join("; ")
         };
-        assert_eq!(read(&[("Content-Usage", "train-ai=n"), ("content-usage", "search=y")]), "train-ai=0 content-usage; search=1 content-usage");
-        assert_eq!(read(&[("Content-Signal", "ai-train=yes"), ("X-Robots-Tag", "noai")]), "train-ai=0 x-robots-tag");
-        assert_eq!(read(&[("X-Robots-Tag", "otherbot: noai, noindex"), ("TDM-Reservation", " 1")]), "tdm=0 tdm-reservation");
+        assert_eq!(
+            read(&[("Content-Usage", "train-ai=n"), ("content-usage", "search=y")]),
+            "train-ai=0 content-usage; search=1 content-usage"
+        );
+        assert_eq!(
+            read(&[("Content-Signal", "ai-train=yes"), ("X-Robots-Tag", "noai")]),
+            "train-ai=0 x-robots-tag"
+        );
+        assert_eq!(
+            read(&[("X-Robots-Tag", "otherbot: noai, noindex"), ("TDM-Reservation", " 1")]),
+            "tdm=0 tdm-reservation"
+        );
         assert_eq!(read(&[("X-Robots-Tag", "noimageai"), ("TDM-Reservation", "yes")]), "");
     }
 

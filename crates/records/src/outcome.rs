@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::memory_of;
 use crate::serial::{self, is_default};
-use crate::{Links, Metadata, Received, Request, RequestOptions, Response, Step, Times, UsagePreference, mark};
+use crate::{
+    Links, Metadata, Received, Request, RequestOptions, Response, Step, Times, UsagePreference, mark,
+};
 
 /// Maximum size of a robots.txt that is parsed, in bytes: RFC 9309 section 2.5 requires at least this.
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;

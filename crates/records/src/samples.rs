@@ -127,7 +127,9 @@ pub fn any_request() -> impl Strategy<Value = Request> {
                 name_us,
                 name_class,
                 cookies,
-                usage: (0..depth % 3).map(|number| (format!("use-{number}").into(), attempt % 2 == 0)).collect(),
+                usage: (0..depth % 3)
+                    .map(|number| (format!("use-{number}").into(), attempt % 2 == 0))
+                    .collect(),
                 deadline,
                 options,
                 ..Request::get(url)

@@ -68,8 +68,8 @@ fn state(stated: &mut Vec<Statement>, usage: &str, word: &str, words: [&str; 2])
 /// Adds statements to others. Of several about one use the most restrictive counts.
 pub fn join(stated: &mut Vec<Statement>, more: impl IntoIterator<Item = Statement>) {
     for (usage, allowed) in more {
-        match stated.iter_mut().find(|(known, _)| *known == usage) {
-            Some((_, known)) => *known &= allowed,
+        match stated.iter().position(|(known, _)| *known == usage) {
+            Some(place) => stated[place].1 &= allowed,
             None if stated.len() < MAX_PREFERENCES => stated.push((usage, allowed)),
             None => {}
         }
@@ -90,10 +90,9 @@ pub fn restrict<'a>(
     source: &str,
 ) {
     for (usage, allowed) in stated {
-        let known = preferences.iter_mut().find(|known| &*known.usage == usage);
-        match known {
-            Some(known) if known.allowed && !allowed => {
-                (known.allowed, known.source) = (false, source.into());
+        match preferences.iter().position(|known| &*known.usage == usage) {
+            Some(place) if preferences[place].allowed && !allowed => {
+                (preferences[place].allowed, preferences[place].source) = (false, source.into());
             }
             Some(_) => {}
             None if preferences.len() < MAX_PREFERENCES => {
@@ -152,8 +151,7 @@ mod tests {
         restrict(&mut preferences, [("train-ai", true), ("search", true)], "header");
         restrict(&mut preferences, [("train-ai", false), ("search", true)], "robots.txt");
         restrict(&mut preferences, [("train-ai", true)], "meta");
-        let told: Vec<_> =
-            preferences.iter().map(|one| (&*one.usage, one.allowed, &*one.source)).collect();
+        let told: Vec<_> = preferences.iter().map(|one| (&*one.usage, one.allowed, &*one.source)).collect();
         assert_eq!(told, [("train-ai", false, "robots.txt"), ("search", true, "header")]);
     }
 

@@ -36,9 +36,9 @@ impl Hosts {
             return Ok(());
         }
         let domain = registered_domain(host);
-        let (hosts, of_domain) = coming.as_deref().map_or((0, 0), |coming| {
-            (coming.hosts.len(), coming.domains.get(domain).copied().unwrap_or(0))
-        });
+        let (hosts, of_domain) = coming
+            .as_deref()
+            .map_or((0, 0), |coming| (coming.hosts.len(), coming.domains.get(domain).copied().unwrap_or(0)));
         let (limit, setting) = if self.len() + hosts >= self.max_hosts {
             (self.max_hosts, "frontier.max_hosts")
         } else if domains.hosts_of(host) as usize + of_domain >= self.domain_hosts as usize {
@@ -100,7 +100,8 @@ mod tests {
             .map(|host| url(&format!("http://{host}/")));
         assert!(!hosts.may_refuse(1, &domains) && hosts.may_refuse(2, &domains));
         let mut coming = Coming::default();
-        let has = links.iter().map(|link| hosts.has_space(link.borrow(), Some(&mut coming), &domains).is_ok());
+        let has =
+            links.iter().map(|link| hosts.has_space(link.borrow(), Some(&mut coming), &domains).is_ok());
         assert_eq!(has.collect::<Vec<_>>(), [true, true, false, true, true, true, false, true]);
         assert_eq!(hosts.refused(), 2);
     }

@@ -73,7 +73,10 @@ fn spent_quota(head: &Head) -> Option<Duration> {
         item.split(';').skip(1).find_map(|part| part.trim().strip_prefix(name)?.parse::<u64>().ok())
     };
     let pause = |item: &str| number(item, "t=").filter(|_| number(item, "r=") == Some(0));
-    head.get_all("ratelimit").flat_map(|value| value.split(',').filter_map(pause).max()).max().map(Duration::from_secs)
+    head.get_all("ratelimit")
+        .flat_map(|value| value.split(',').filter_map(pause).max())
+        .max()
+        .map(Duration::from_secs)
 }
 
 /// The pause that a Retry-After asks for: seconds, or a date (RFC 9110 section 10.2.3). `now`: since the Unix epoch.

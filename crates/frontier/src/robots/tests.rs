@@ -68,7 +68,10 @@ fn the_uses_of_a_page_are_stated_by_the_longest_path_of_the_group_that_speaks_to
     }
     assert_eq!(usage("user-agent: lycosa\ndisallow: /x\nuser-agent: *\ncontent-usage: train-ai=n", "/"), "");
     assert_eq!(usage("content-usage: train-ai=n", "/"), "", "in no group");
-    assert_eq!(usage("user-agent: *\ncontent-signal: /a ai-train=no\ncontent-signal: /a search=no", "/a/b"), "train-ai=0 search=0");
+    assert_eq!(
+        usage("user-agent: *\ncontent-signal: /a ai-train=no\ncontent-signal: /a search=no", "/a/b"),
+        "train-ai=0 search=0"
+    );
 }
 
 #[test]

@@ -96,7 +96,9 @@ impl ByPath {
         let bytes = |stated: &[Statement]| {
             size_of_val(stated) + stated.iter().map(|(usage, _)| usage.len()).sum::<usize>()
         };
-        self.index.memory() + size_of_val(&*self.stated) + self.stated.iter().map(|one| bytes(one)).sum::<usize>()
+        self.index.memory()
+            + size_of_val(&*self.stated)
+            + self.stated.iter().map(|one| bytes(one)).sum::<usize>()
     }
 }
 
