@@ -39,10 +39,25 @@ pub(crate) struct Connection<S: AsyncRead + AsyncWrite + Unpin + 'static> {
     link: Link<S>,
 }
 
+/// hyper's two halves of an open connection.
+struct Halves<S: AsyncRead + AsyncWrite + Unpin + 'static> {
+    sender: http1::SendRequest<Full<Bytes>>,
+    /// `None` after hyper has finished with the connection.
+    driver: Option<Driver<S>>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Halves<S> {
+    /// The bare stream; `None` if it has ended, or bytes that belong to no response have come.
+    fn into_stream(self) -> Option<S> {
+        let parts = self.driver?.into_parts();
+        parts.read_buf.is_empty().then(|| parts.io.into_inner().inner)
+    }
+}
+
 /// What an exchange uses.
 enum Link<S: AsyncRead + AsyncWrite + Unpin + 'static> {
-    /// hyper's halves; no driver after hyper has finished with the connection.
-    Open { sender: http1::SendRequest<Full<Bytes>>, driver: Option<Driver<S>> },
+    /// hyper's halves.
+    Open(Box<Halves<S>>),
     /// The bare stream of a connection that has been idle for a while: hyper's buffers take 64 KiB and more.
     Resting(S),
     /// Nothing: hyper has finished with the connection.
@@ -56,19 +71,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
         let (wire, tape) = (Rc::new(Wire::default()), Rc::new(Tape::default()));
         let stream = Stream { inner: stream, wire: wire.clone(), tape: tape.clone() };
         let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
-        let link = Link::Open { sender, driver: Some(driver) };
+        let link = Link::Open(Box::new(Halves { sender, driver: Some(driver) }));
         Ok(Connection { address, wire, tape, certificate, link })
     }
 
     /// Drops the buffers of an idle connection until [`Connection::wake`].
     pub(crate) fn rest(&mut self) {
         self.link = match std::mem::replace(&mut self.link, Link::Closed) {
-            Link::Open { driver: Some(driver), .. } => {
-                let parts = driver.into_parts();
-                let stream = parts.io.into_inner().inner;
-                if parts.read_buf.is_empty() { Link::Resting(stream) } else { Link::Closed }
-            }
-            Link::Open { driver: None, .. } => Link::Closed,
+            Link::Open(halves) => halves.into_stream().map_or(Link::Closed, Link::Resting),
             other => other,
         };
     }
@@ -79,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
             Link::Resting(stream) => {
                 let stream = Stream { inner: stream, wire: self.wire.clone(), tape: self.tape.clone() };
                 let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
-                self.link = Link::Open { sender, driver: Some(driver) };
+                self.link = Link::Open(Box::new(Halves { sender, driver: Some(driver) }));
             }
             other => self.link = other,
         }
@@ -92,7 +102,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
         request: http::Request<Full<Bytes>>,
     ) -> Option<hyper::Result<http::Response<Incoming>>> {
         self.tape.begin();
-        let Link::Open { sender, driver } = &mut self.link else { return None };
+        let Link::Open(halves) = &mut self.link else { return None };
+        let Halves { sender, driver } = &mut **halves;
         let mut response = pin!(sender.send_request(request));
         let answered = poll_fn(|context| {
             drive(driver, context);
@@ -108,8 +119,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
             if ready.is_ready() {
                 return ready;
             }
-            if let Link::Open { driver, .. } = &mut self.link {
-                drive(driver, context);
+            if let Link::Open(halves) = &mut self.link {
+                drive(&mut halves.driver, context);
             }
             Pin::new(&mut *body).poll_frame(context)
         })
@@ -121,9 +132,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
     pub(crate) fn is_reusable(&mut self) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         match &mut self.link {
-            Link::Open { sender, driver } => {
-                drive(driver, &mut context);
-                driver.is_some() && sender.is_ready()
+            Link::Open(halves) => {
+                drive(&mut halves.driver, &mut context);
+                halves.driver.is_some() && halves.sender.is_ready()
             }
             // Whatever it has sent meanwhile, its end included, belongs to no response.
             Link::Resting(stream) => {

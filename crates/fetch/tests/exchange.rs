@@ -303,3 +303,17 @@ fn unusable_settings_are_named() {
     assert!(wrong(Settings { ca_file: Some(file.into()), ..settings() }).contains(file));
     assert!(wrong(Settings { user_agent: "a\nb".to_owned(), ..settings() }).contains("user agent"));
 }
+
+#[test]
+fn a_connection_that_has_rested_is_used_again_and_one_that_was_closed_meanwhile_is_not() {
+    let server = Server::start(vec![several(vec![ok("one"), ok("two")]), several(vec![ok("three")])]);
+    let fetcher = Fetcher::start(settings()).unwrap();
+    let body =
+        |path| String::from_utf8(bytes(&page(fetch(&fetcher, server.request(path)))).to_vec()).unwrap();
+    assert_eq!(body("/1"), "one");
+    std::thread::sleep(Duration::from_millis(1_300));
+    assert_eq!((body("/2").as_str(), server.connections()), ("two", 1));
+    // The server has closed it.
+    std::thread::sleep(Duration::from_millis(1_300));
+    assert_eq!((body("/3").as_str(), server.connections()), ("three", 2));
+}
