@@ -111,6 +111,33 @@ records are missing, the crawl says so once,
 and `lycosa job show DIR` says `lacks the records from position 0 to 536870912` instead of `complete` (`outputs[].gaps` with `--json`).
 """
 
+#: What the columns about uses and links are read with.
+USES_AND_LINKS = """\
+## Usage
+
+What a site says about uses of a page: in outputs a list of objects, in Python `page.usage`, a list of tuples (use, allowed, signal);
+`request.usage` in middleware is what robots.txt says alone, (use, allowed). A use that no signal speaks of is missing.
+
+| use | stated by |
+|---|---|
+| `train-ai` | Content-Usage; `ai-train` of Content-Signal; `noai`, and for images `noimageai` |
+| `search` | Content-Usage, Content-Signal |
+| `ai-input` | Content-Signal |
+| `tdm` (text and data mining) | TDMRep: `tdm-reservation` |
+
+A page that is reserved against training says so by `train-ai` or by `tdm`:
+
+    for page in crawl:
+        if any(use in ("train-ai", "tdm") and not allowed for use, allowed, signal in page.usage):
+            continue
+
+## Links
+
+A table of links, one row for each: crawl with `--set 'parse.link_details=["anchor","rel"]'` and
+`--set 'store.fields=["url","links","link_anchors","link_rels","link_nofollow"]'`, then in Polars
+`frame.explode("links", "link_anchors", "link_rels", "link_nofollow")`.
+"""
+
 #: Why a crawl ended, and the exit statuses that it may have.
 REASONS = {
     "finished": (
@@ -237,6 +264,8 @@ def outputs_page() -> str:
         "- `-o FILE` replaces the outputs that are recorded in the job directory, once it could be opened. `-o -` alone replaces none:",
         "  the session writes to standard output only, and the next session without it brings recorded outputs up to date. The log",
         "  keeps what they lack until then. A crawl that has no output yet gets `DIR/pages.parquet` by that session.",
+        "- While a crawl runs, the rows of `FILE.parquet` are in `FILE.parquet.parts/*.parquet`, and there is no FILE.parquet: the end of the",
+        "  crawl, or Ctrl-C, completes it. Files of JSON lines grow. A terminal that closes kills a crawl: use `nohup` or tmux, or resume it.",
         "- In Python `output=` is one or several outputs; without it only the log is written, which a temporary directory loses at the end.",
         "- The log contains bodies whatever `store.fields` says, until its files are removed (`store.retain`).",
         "",
@@ -264,6 +293,8 @@ def outputs_page() -> str:
         "",
         "`text` is the whole body decoded to Unicode: of an HTML page its HTML with all tags. There is no main text (the article",
         "without navigation) yet; pass `text` to an extractor such as trafilatura.",
+        "",
+        *USES_AND_LINKS.splitlines(),
         "",
         "## The report",
         "",

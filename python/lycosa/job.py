@@ -456,10 +456,12 @@ class Job(Section):
 
     seeds: tuple[str, ...] = Field((), description="absolute URLs to start from")
     scope: Annotated[Literal["host", "domain", "any"], FIXED] = Field(
-        "host", description="links to follow: to the seeds' hosts, to their registered domains, or any"
+        "host",
+        description="links to follow: to the seeds' hosts, to their registered domains, or any; where a seed "
+        "redirects, its target belongs to them",
     )
     max_pages: Annotated[int | None, BeforeValidator(_none_for_zero)] = Field(
-        None, ge=1, description="number of pages after which the crawl ends; none: no limit"
+        None, ge=1, description="number of pages, of all sessions, after which the crawl ends; none: no limit"
     )
     max_depth: Annotated[int | None, FIXED] = Field(
         None, ge=0, le=2**31, description="maximum number of links from a seed; none: no limit"

@@ -50,7 +50,7 @@ class Way:
         self.delayed: list[tuple[float, Requests]] = []
 
     def answer(self, response: Response) -> None:
-        """Use a response, made by ``request.respond()`` or ``request.fail()``; the site is not asked."""
+        """Use a response, made by ``request.respond(…, source="cache")`` or ``request.fail()``, instead of the site's."""
         self.answered.append(response)
 
     def drop(self, request: Request, why: str = "") -> None:
@@ -104,6 +104,9 @@ class ItemMiddleware(Middleware):
         for request in requests:
             try:
                 given = self.request(request)
+                if isinstance(given, int | float) and not isinstance(given, bool):
+                    way.delay(request, given)
+                    continue
             except Exception as error:
                 way.answer(_failed(request, self, error))
                 continue
@@ -113,8 +116,6 @@ class ItemMiddleware(Middleware):
                 way.answer(given)
             elif given is None:
                 way.drop(request, f"by {type(self).__name__}")
-            elif isinstance(given, int | float) and not isinstance(given, bool):
-                way.delay(request, given)
             else:
                 expected = "a Request, a Response, seconds or None"
                 raise StageError(type(self).__name__, "request", f"returned {type(given).__name__}", expected)

@@ -19,6 +19,7 @@ from lycosa.settings import PolitenessSettings
 SITE = "http://93.184.216.34"
 HTML = [("Content-Type", "text/html")]
 LINKS = b"<title>start</title><a href=/a>a</a><a href=/b>b</a>"
+MORE = LINKS + b"<a href=/c>c</a>"
 
 
 class Recorded(ScriptedFetch):
@@ -197,16 +198,22 @@ def test_header_fields_for_a_site_go_to_no_other() -> None:
 
 
 class Failing(ItemMiddleware):
-    """Raises for one request, and for one outcome."""
+    """Raises for one request, and delays another for too long."""
 
-    def request(self, request: Request) -> Request:
+    def request(self, request: Request) -> Request | float:
         if request.path == "/a":
             raise ValueError("no letter a")
-        return request
+        return 61.0 if request.path == "/c" else request
 
 
 class FailingBatches(Middleware):
-    """Raises for outcomes that contain a page."""
+    """Raises for outcomes that contain a page; answers another one with more links."""
+
+    def requests(self, requests: Requests, way: Way) -> Requests:
+        first = [request.path == "/" for request in requests]
+        for request in requests.select(first):
+            way.answer(request.respond(200, headers=HTML, body=MORE, source="cache"))
+        return requests.select([not each for each in first])
 
     def outcomes(self, outcomes: Outcomes) -> Outcomes:
         if any(outcome.url.endswith("/b") for outcome in outcomes):
@@ -225,7 +232,8 @@ class FailingLater(FailingBatches):
 def test_an_exception_fails_its_url_with_the_traceback_and_the_crawl_goes_on(late: type[Middleware]) -> None:
     _, outcomes = crawl(Failing(), late())
     assert outcomes["/"].status == 200
-    for path, text in (("/a", "ValueError: no letter a"), ("/b", "RuntimeError: no batch with b")):
+    told = {"/a": "ValueError: no letter a", "/b": "RuntimeError: no batch with b", "/c": "0 to 60 seconds"}
+    for path, text in told.items():
         assert outcomes[path].error == "middleware-failed"
         detail = outcomes[path].error_detail or ""
         assert text in detail

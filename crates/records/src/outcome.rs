@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::request::memory_of;
 use crate::serial::{self, is_default};
 use crate::{
-    Links, Metadata, Received, Request, RequestOptions, Response, Step, Times, UsagePreference, mark,
+    Links, Metadata, Received, Request, RequestOptions, Response, Source, Step, Times, UsagePreference, mark,
 };
 
 /// Maximum size of a robots.txt that is parsed, in bytes: RFC 9309 section 2.5 requires at least this.
@@ -123,6 +123,8 @@ impl Outcome {
     pub fn set_mark(&mut self) {
         let body = self.decoded.as_ref().or(self.rules.as_ref()).map_or(&[][..], |body| body);
         self.mark = match &self.response.result {
+            // No site has answered.
+            Ok(received) if received.source == Source::Cache => 0,
             Ok(received) => mark(self.url(), received.status, body, self.redirect.as_ref()),
             Err(_) => 0,
         };

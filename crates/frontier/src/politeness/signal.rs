@@ -2,13 +2,15 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lycosa_records::{Head, Outcome};
+use lycosa_records::{Head, Outcome, Source};
 
 use super::pace::HealthSignal;
 
 /// The health signal of an outcome; `None` if it has none, or the site was not asked.
 pub(crate) fn signal(page: &Outcome) -> Option<HealthSignal> {
     match &page.response.result {
+        // The site was not asked.
+        Ok(received) if received.source == Source::Cache => None,
         Ok(received) => match received.status {
             408 | 429 | 502..=504 => Some(HealthSignal::Trouble),
             // The name has moved: another site responds there.
@@ -34,6 +36,7 @@ pub(crate) enum Word {
 /// Whether a request was answered at all.
 pub(crate) fn word(page: &Outcome) -> Word {
     match &page.response.result {
+        Ok(received) if received.source == Source::Cache => Word::Nothing,
         Ok(_) => Word::Answered,
         Err(failure) => match failure.kind.answered() {
             Some(true) => Word::Answered,
@@ -162,6 +165,14 @@ mod tests {
         assert_eq!(wished_pause(&page(503, &longest, None)), Some(Duration::from_secs(20)));
         let past = [("date", "Thu, 01 Jan 1970 01:00:00 GMT"), until];
         assert_eq!(wished_pause(&page(503, &past, None)), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_response_of_a_cache_says_nothing_of_its_site() {
+        let mut cached = page(200, &[], None);
+        assert_eq!((signal(&cached), word(&cached)), (Some(HealthSignal::Success(70)), Word::Answered));
+        cached.response.result.as_mut().unwrap().source = Source::Cache;
+        assert_eq!((signal(&cached), word(&cached)), (None, Word::Nothing));
     }
 
     #[test]
