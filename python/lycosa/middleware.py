@@ -50,7 +50,7 @@ class Way:
         self.delayed: list[tuple[float, Requests]] = []
 
     def answer(self, response: Response) -> None:
-        """Use a response, made by ``request.respond(…, source="cache")`` or ``request.fail()``, instead of the site's."""
+        """Use a response instead of the site's: of ``request.respond(…, source="cache")`` or ``request.fail()``."""
         self.answered.append(response)
 
     def drop(self, request: Request, why: str = "") -> None:
