@@ -23,8 +23,8 @@ ADVICE = {
     "tls": "The site's certificate or TLS is broken; for roots of your own set `fetch.ca_file`.",
     "middleware": "Middleware of yours ([extending.md](extending.md#middleware)).",
     "responses": "The site does not send a usable response; limits: `fetch.max_*`, `parse.max_*`, `politeness.max_redirects`.",
-    "rules": "The job forbids it: `allow_addresses`, `politeness.block_list`, `politeness.domain_pages`.",
-    "robots": "The site forbids it. `robots-disallowed` is final; `robots-unreachable` may pass.",
+    "rules": "The job forbids it: `allow_addresses`, `allow_ports`, `politeness.block_list`, `politeness.domain_pages`.",
+    "robots": "The site forbids it. `robots-disallowed` is final; `robots-unreachable` is one until `--retry-failed` opens it again.",
     "ended": "Such URLs wait and are fetched when the crawl is resumed.",
 }
 

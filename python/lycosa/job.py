@@ -303,7 +303,12 @@ class Politeness(Section):
     clock_file: Path | None = Field(
         None, description="file of these clocks, best on a file system in memory; none: /dev/shm/lycosa-clocks-UID"
     )
-    retries: int = Field(2, ge=0, le=20, description="retries after a transient failure")
+    retries: int = Field(
+        2,
+        ge=0,
+        le=20,
+        description="retries after a transient failure, and as many more as frontier.patience takes",
+    )
     retry_delay: Seconds = Field(10.0, ge=0, le=3_600, description="delay of the first retry; doubles each time")
     max_redirects: int = Field(10, ge=0, le=50, description="redirects in a row")
 

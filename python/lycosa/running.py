@@ -137,7 +137,8 @@ class Running:
         requests = _requests_of(record.requests) if record.requests else Requests()
         by_request = {request.url for request in requests} - known
         # A seed that is given again is accepted again: it is fetched again even if it failed or is done.
-        accepted = [seed for seed in plan.seeds if seed not in known or seed in plan.again]
+        again = {seed for seed in plan.again if isinstance(seed, str)}
+        accepted = [seed for seed in plan.seeds if seed not in known or seed in again]
         accepted = [seed for seed in accepted if seed not in by_request]
         self.stages.log.append_seeds(accepted)
         self.stages.frontier.add(accepted)

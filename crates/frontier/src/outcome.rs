@@ -8,7 +8,7 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 use crate::intake::AllowedLink;
 use crate::leases::Lease;
 use crate::politeness::pace::HealthSignal;
-use crate::politeness::signal::{signal, wished_pause};
+use crate::politeness::signal::{is_cached, signal, wished_pause};
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{Candidate, RobotsOwner, Waiting};
@@ -83,7 +83,7 @@ impl<R: Resolve> Frontier<R> {
             let cancelled =
                 matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
             let may_retry = || self.trouble.may_be_tried_again(&self.hosts, &self.leases, page);
-            let retry = cancelled || page.ours || may_retry();
+            let retry = cancelled || page.ours || (!is_cached(page) && may_retry());
             page.retry = retry;
         }
     }
@@ -159,7 +159,9 @@ impl<R: Resolve> Frontier<R> {
         links: &mut Vec<AllowedLink<'a>>,
         now: Micros,
     ) -> io::Result<()> {
-        self.cookies.receive(&page.response);
+        if !is_cached(page) {
+            self.cookies.receive(&page.response);
+        }
         if page.retry {
             let due = self.trouble.due_again(page);
             self.requeue(lease.queue, Waiting { attempt: tries(page), due, ..lease.waiting }, now);
@@ -210,7 +212,7 @@ impl<R: Resolve> Frontier<R> {
     /// Learns from an outcome the health of host and address, and how long they are delayed.
     pub(crate) fn learn(&mut self, id: QueueId, address: AddressId, page: &Outcome) {
         let at = page.response.finished;
-        if page.ours {
+        if page.ours || is_cached(page) {
             return;
         }
         self.trouble.learn_address(address, page);

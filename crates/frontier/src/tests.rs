@@ -3,13 +3,31 @@
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use lycosa_records::{Outcome, Purpose, Request};
+use lycosa_records::{Outcome, Purpose, Request, Source};
 use lycosa_url::{AddressPolicy, FailureKind};
 
 use super::*;
 use crate::scripted::{
     Names, SECOND, answer, crawl, failed, frontier, patient, robots_or, run, run_for, turn, url, urls,
 };
+
+#[test]
+fn a_response_of_a_cache_teaches_nothing_of_its_site() {
+    let run_from = |source: Source| {
+        let (mut frontier, _) = frontier(Settings { robots: false, retries: 1, ..Settings::default() });
+        frontier.add(&[url("http://a.com/1"), url("http://a.com/2")], 0).unwrap();
+        run(&mut frontier, &mut |request, now| {
+            let mut page = answer(request, now, 503, &[("retry-after", "1000")], "", &[]);
+            page.response.result.as_mut().unwrap().source = source;
+            page
+        })
+    };
+    let cached = run_from(Source::Cache);
+    assert_eq!(urls(&cached), ["http://a.com/1", "http://a.com/2"]);
+    assert!(cached[1].0 < 100 * SECOND, "{cached:?}");
+    let asked = run_from(Source::Http11);
+    assert!(asked.len() > 2 && asked[1].0 >= 1_000 * SECOND, "{asked:?}");
+}
 
 #[test]
 fn robots_comes_first_and_intervals_hold() {

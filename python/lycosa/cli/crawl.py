@@ -87,8 +87,8 @@ def add_parser(subparsers: Any) -> None:
         const=True,
         default=False,
         metavar="KINDS",
-        help="fetch failed URLs again: all but those that robots.txt, the block list, a budget or a blocked port "
-        "forbids, or =KINDS: comma-separated names "
+        help="fetch failed URLs again: all but those that robots.txt, the block list, a budget, a blocked port or "
+        "middleware forbids, or =KINDS: comma-separated names "
         f"and groups of docs/errors.md, such as {', '.join(choices())}",
     )
     add("--scope", metavar="SCOPE", help="host, domain (registered domain) or any (default: host)")

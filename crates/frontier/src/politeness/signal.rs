@@ -6,11 +6,15 @@ use lycosa_records::{Head, Outcome, Source};
 
 use super::pace::HealthSignal;
 
+/// Whether a response is a cache's: the site was not asked, and nothing is learnt of it.
+pub(crate) fn is_cached(page: &Outcome) -> bool {
+    page.received().is_some_and(|received| received.source == Source::Cache)
+}
+
 /// The health signal of an outcome; `None` if it has none, or the site was not asked.
 pub(crate) fn signal(page: &Outcome) -> Option<HealthSignal> {
     match &page.response.result {
-        // The site was not asked.
-        Ok(received) if received.source == Source::Cache => None,
+        Ok(_) if is_cached(page) => None,
         Ok(received) => match received.status {
             408 | 429 | 502..=504 => Some(HealthSignal::Trouble),
             // The name has moved: another site responds there.
@@ -36,7 +40,7 @@ pub(crate) enum Word {
 /// Whether a request was answered at all.
 pub(crate) fn word(page: &Outcome) -> Word {
     match &page.response.result {
-        Ok(received) if received.source == Source::Cache => Word::Nothing,
+        Ok(_) if is_cached(page) => Word::Nothing,
         Ok(_) => Word::Answered,
         Err(failure) => match failure.kind.answered() {
             Some(true) => Word::Answered,
