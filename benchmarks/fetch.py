@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from benchmarks import nginx
@@ -124,6 +123,12 @@ def _site(kind: Kind, size: int, folder: Path, cores: Cores) -> Iterator[tuple[s
         yield f"{root}page.html", certificate
 
 
+@cache
+def _example() -> str:
+    """Return the program that fetches with Lycosa's fetch alone; builds it once."""
+    return str(build_example("lycosa-fetch", "cost"))
+
+
 def _program(name: str) -> str | None:
     """Return the program of a load generator."""
     return name if name in (WRK, H2LOAD) else None
@@ -168,7 +173,7 @@ class Request:
         """Return the command for so many requests."""
         trusted = [] if self.certificate is None else [str(self.certificate)]
         if self.name == LYCOSA:
-            return [str(build_example("lycosa-fetch", "cost")), self.url, str(count), str(SLOTS), *trusted]
+            return [_example(), self.url, str(count), str(SLOTS), *trusted]
         if self.name == H2LOAD:
             # One connection, as a client of one origin has.
             return [H2LOAD, "-n", str(count), "-c", "1", "-m", str(SLOTS), "-t", "1", self.url]
@@ -196,11 +201,3 @@ class Request:
             raise BenchmarkError(f"wrk: {text.strip()[-300:]}")
         requests = int(made[1])
         return Run(run.cpu / requests, run.wall / requests, run.peak)
-
-
-def version(program: str) -> str | None:
-    """Return the version of a load generator."""
-    if not shutil.which(program):
-        return None
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
-    return (done.stdout + done.stderr).strip().splitlines()[0]

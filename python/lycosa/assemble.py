@@ -100,7 +100,7 @@ def assemble(
     if change is not None:
         made = _changed(made, change)
     if middleware:
-        from lycosa.middleware import with_middleware  # only where there is some
+        from lycosa.middleware_stages import with_middleware  # only where there is some
 
         parsers = [_core.Parser(divided_job, memory.batch, memory.decoding) for _ in made]
         made = with_middleware(made, middleware, parsers)

@@ -15,6 +15,9 @@ from pathlib import Path
 import lycosa
 import pytest
 
+from benchmarks.crawl_costs import make_certificate
+from benchmarks.dns_servers import PATH, free_port
+
 PAGES = 60
 NGINX = """
 {user}
@@ -40,12 +43,7 @@ http {{
 @pytest.fixture(scope="module")
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A key with a certificate of 127.0.0.1, in one file."""
-    path = tmp_path_factory.mktemp("key") / "key.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command += ["-addext", "basicConstraints=critical,CA:FALSE", "-days", "2", "-keyout", "-"]
-    path.write_bytes(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
-    return path
+    return make_certificate(tmp_path_factory.mktemp("key"))
 
 
 @pytest.fixture
@@ -77,17 +75,9 @@ def running(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
             server.terminate()
 
 
-def free_port() -> int:
-    """A free loopback port."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
 def program(name: str) -> str:
     """The path of a program of Debian."""
-    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    found = shutil.which(name, path=PATH)
     assert found is not None, f"{name} is missing: see DEBIAN in the Makefile"
     return found
 

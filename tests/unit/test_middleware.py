@@ -265,7 +265,7 @@ def test_what_says_something_of_the_site_stays_whatever_a_hook_does() -> None:
         f"{SITE}/": (None, "middleware-failed")
     }
     requests = [Request(f"{SITE}/{status}").respond(status, body=b"") for status in (200, 404, 429, 503)]
-    from lycosa.middleware import _is_of_site
+    from lycosa.middleware_stages import _is_of_site
 
     parsed = lycosa._core.Parser(lycosa.job.make_job({"seeds": [SITE]})).parse(lycosa.Responses(requests))
     assert [_is_of_site(outcome) for outcome in parsed] == [False, False, True, True]

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -20,20 +20,41 @@ use lycosa_records::Certificate;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::dial::Dialed;
+use crate::observed::{Observed, Observer};
 use crate::tape::Tape;
 use crate::watch::Wire;
 
 /// The I/O half of hyper's connection.
-type Driver<S> = http1::Connection<TokioIo<Stream<S>>, Full<Bytes>>;
+type Driver<S> = http1::Connection<TokioIo<Observed<S, Recorder>>, Full<Bytes>>;
+
+/// Records the traffic and the heads of a connection.
+#[derive(Clone, Default)]
+pub(crate) struct Recorder {
+    /// The traffic.
+    pub(crate) wire: Rc<Wire>,
+    /// The heads of the current exchange.
+    pub(crate) tape: Rc<Tape>,
+}
+
+impl Observer for Recorder {
+    fn received(&self, bytes: &[u8]) -> io::Result<()> {
+        self.wire.received();
+        self.tape.received(bytes);
+        Ok(())
+    }
+
+    fn sent(&self, bytes: &[u8]) {
+        self.wire.sent();
+        self.tape.sent(bytes);
+    }
+}
 
 /// An open connection; at most one exchange uses it at a time.
 pub(crate) struct Connection<S: AsyncRead + AsyncWrite + Unpin + 'static> {
     /// The server's address.
     pub(crate) address: IpAddr,
-    /// Its traffic.
-    pub(crate) wire: Rc<Wire>,
-    /// The heads of the current exchange.
-    pub(crate) tape: Rc<Tape>,
+    /// Its traffic and heads.
+    pub(crate) recorder: Recorder,
     /// The certificate, over TLS.
     pub(crate) certificate: Option<Arc<Certificate>>,
     link: Link<S>,
@@ -64,15 +85,22 @@ enum Link<S: AsyncRead + AsyncWrite + Unpin + 'static> {
     Closed,
 }
 
+impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Link<S> {
+    /// Starts HTTP/1 on a stream.
+    async fn open(stream: S, recorder: &Recorder, options: &http1::Builder) -> hyper::Result<Self> {
+        let stream = Observed { inner: stream, observer: recorder.clone() };
+        let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
+        Ok(Link::Open(Box::new(Halves { sender, driver: Some(driver) })))
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
     /// Starts HTTP/1 on a stream.
     pub(crate) async fn start(dialed: Dialed<S>, options: &http1::Builder) -> hyper::Result<Self> {
         let Dialed { stream, address, certificate, .. } = dialed;
-        let (wire, tape) = (Rc::new(Wire::default()), Rc::new(Tape::default()));
-        let stream = Stream { inner: stream, wire: wire.clone(), tape: tape.clone() };
-        let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
-        let link = Link::Open(Box::new(Halves { sender, driver: Some(driver) }));
-        Ok(Connection { address, wire, tape, certificate, link })
+        let recorder = Recorder::default();
+        let link = Link::open(stream, &recorder, options).await?;
+        Ok(Connection { address, recorder, certificate, link })
     }
 
     /// Drops the buffers of an idle connection until [`Connection::wake`].
@@ -86,11 +114,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
     /// Starts HTTP/1 anew on a connection that rests.
     pub(crate) async fn wake(&mut self, options: &http1::Builder) -> hyper::Result<()> {
         match std::mem::replace(&mut self.link, Link::Closed) {
-            Link::Resting(stream) => {
-                let stream = Stream { inner: stream, wire: self.wire.clone(), tape: self.tape.clone() };
-                let (sender, driver) = options.handshake(TokioIo::new(stream)).await?;
-                self.link = Link::Open(Box::new(Halves { sender, driver: Some(driver) }));
-            }
+            Link::Resting(stream) => self.link = Link::open(stream, &self.recorder, options).await?,
             other => self.link = other,
         }
         Ok(())
@@ -101,7 +125,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
         &mut self,
         request: http::Request<Full<Bytes>>,
     ) -> Option<hyper::Result<http::Response<Incoming>>> {
-        self.tape.begin();
+        self.recorder.tape.begin();
         let Link::Open(halves) = &mut self.link else { return None };
         let Halves { sender, driver } = &mut **halves;
         let mut response = pin!(sender.send_request(request));
@@ -153,51 +177,5 @@ fn drive<S: AsyncRead + AsyncWrite + Unpin + 'static>(
 ) {
     if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(context).is_ready()) {
         *driver = None; // also fails a request that hyper never began
-    }
-}
-
-/// A stream that records traffic and heads.
-struct Stream<S> {
-    inner: S,
-    wire: Rc<Wire>,
-    tape: Rc<Tape>,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
-        if buffer.filled().len() > before {
-            self.wire.received();
-            self.tape.received(&buffer.filled()[before..]);
-        }
-        polled
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
-        if let Poll::Ready(Ok(written)) = polled {
-            self.wire.sent();
-            self.tape.sent(&bytes[..written]);
-        }
-        polled
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
     }
 }

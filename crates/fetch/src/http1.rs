@@ -81,7 +81,8 @@ impl<D: Dial> Http1<D> {
             // The server may have closed the idle connection, or read the request and closed then. So the failure does not
             // count against the site, and the request is not repeated at once, without an interval.
             Err(failure)
-                if failure.kind == FailureKind::ConnectionClosed && !connection.wire.has_received() =>
+                if failure.kind == FailureKind::ConnectionClosed
+                    && !connection.recorder.wire.has_received() =>
             {
                 Err(Failure::new(FailureKind::Cancelled, "the reused connection was closed"))
             }
@@ -124,7 +125,7 @@ impl<D: Dial> Http1<D> {
         progress: &Progress,
     ) -> Result<(Received, Incoming), Failure> {
         progress.connected(connection.address);
-        progress.talking(&connection.wire);
+        progress.talking(&connection.recorder.wire);
         let began = self.clock.now();
         let Some(response) = connection.send(self.template.request(request)?).await else {
             return Err(Failure::new(FailureKind::ConnectionClosed, "the connection is closed"));
@@ -137,7 +138,7 @@ impl<D: Dial> Http1<D> {
         let (parts, body) = response.into_parts();
         let (status, source) = (parts.status.as_u16(), message::source(parts.version));
         drop(parts); // so that hyper reuses its read buffer
-        let (sent, head) = connection.tape.take();
+        let (sent, head) = connection.recorder.tape.take();
         let certificate = connection.certificate.clone();
         let received =
             Received { status, source, head, body: Body::default(), sent, certificate, final_url: None };

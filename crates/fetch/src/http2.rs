@@ -1,6 +1,6 @@
 //! HTTP/2 (RFC 9113): each exchange is a stream of its origin's session, which all exchanges of the origin share.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::time::Duration;
@@ -18,7 +18,8 @@ use tokio::time::sleep;
 use crate::dial::Dialed;
 use crate::http2_message as message;
 use crate::message::Template;
-use crate::meter::{Meter, Metered};
+use crate::meter::Meter;
+use crate::observed::Observed;
 use crate::progress::{Progress, since};
 use crate::session::{Lease, Session, Sessions};
 use crate::settings::{Settings, micros};
@@ -88,7 +89,7 @@ impl Http2 {
     ) -> Result<Rc<Session>, Failure> {
         let Dialed { stream, address, certificate, .. } = dialed;
         let meter = Rc::new(Meter::default());
-        let stream = Metered::new(stream, meter.clone());
+        let stream = Observed { inner: stream, observer: meter.clone() };
         let (sender, connection) =
             self.options.handshake(stream).await.map_err(|error| message::failure(&error))?;
         let (session, dropped) = Session::new(address, certificate, sender, meter, self.clock.now());
@@ -239,25 +240,25 @@ fn judged(exchanged: Exchanged, is_kept: bool, lease: &Lease, wire: &Wire) -> Fa
 struct Unheard<'l> {
     lease: &'l Lease,
     received: u64,
-    is_over: Cell<bool>,
+    is_over: bool,
 }
 
 impl<'l> Unheard<'l> {
     /// An exchange that begins now.
     fn new(lease: &'l Lease) -> Self {
-        Unheard { lease, received: lease.session().meter.received(), is_over: Cell::new(false) }
+        Unheard { lease, received: lease.session().meter.received(), is_over: false }
     }
 
     /// It has a response or a failure.
-    fn ends(self) {
-        self.is_over.set(true);
+    fn ends(mut self) {
+        self.is_over = true;
     }
 }
 
 impl Drop for Unheard<'_> {
     fn drop(&mut self) {
         let session = self.lease.session();
-        if !self.is_over.get() && session.meter.received() == self.received {
+        if !self.is_over && session.meter.received() == self.received {
             session.over.set(true);
         }
     }

@@ -25,6 +25,7 @@ mod http2;
 mod http2_message;
 mod message;
 mod meter;
+mod observed;
 mod pool;
 mod progress;
 mod race;

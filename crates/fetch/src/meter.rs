@@ -1,13 +1,11 @@
-//! A stream that ends when its server sends much that is of no use: frames that cost work and carry nothing (floods of PING, SETTINGS,
+//! Ends a stream whose server sends much that is of no use: frames that cost work and carry nothing (floods of PING, SETTINGS,
 //! empty frames, padding).
 
 use std::cell::Cell;
 use std::io;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use crate::observed::Observer;
 
 /// Bytes that a server may send beyond twice what is of use: a session's whole window that is not read yet, and frames' own bytes.
 const MAX_OVERHEAD: u64 = 20 << 20;
@@ -37,49 +35,14 @@ impl Meter {
     }
 }
 
-/// A stream with a meter.
-pub(crate) struct Metered<S> {
-    inner: S,
-    meter: Rc<Meter>,
-}
-
-impl<S> Metered<S> {
-    /// A stream whose traffic the meter counts.
-    pub(crate) fn new(inner: S, meter: Rc<Meter>) -> Self {
-        Metered { inner, meter }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
-        if self.meter.receive(buffer.filled().len() - before) {
+impl Observer for Rc<Meter> {
+    fn received(&self, bytes: &[u8]) -> io::Result<()> {
+        if self.receive(bytes.len()) {
             let text = "the server sends frames without content";
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, text)));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
-        polled
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(context, bytes)
+        Ok(())
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(context)
-    }
+    fn sent(&self, _: &[u8]) {}
 }

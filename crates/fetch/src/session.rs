@@ -157,6 +157,8 @@ impl Sessions {
             sessions.retain(|(_, session)| is_open(session, now, timeout));
             !sessions.is_empty()
         });
+        let capacity = self.capacity.saturating_sub(others);
+        let Some(excess) = self.idle().checked_sub(capacity).filter(|excess| *excess > 0) else { return };
         let mut since: Vec<Micros> = self
             .by_origin
             .values()
@@ -164,8 +166,6 @@ impl Sessions {
             .filter(|(_, session)| session.is_idle())
             .map(|(_, session)| session.since.get())
             .collect();
-        let capacity = self.capacity.saturating_sub(others);
-        let Some(excess) = since.len().checked_sub(capacity).filter(|excess| *excess > 0) else { return };
         since.sort_unstable();
         let last = since[excess - 1];
         self.by_origin.retain(|_, sessions| {
