@@ -231,6 +231,8 @@ def _crawl(net: Served, plan: Plan, folder: Path, resolvers: Sequence[str], numb
         "[politeness]\naddress_interval = 0.05\n"
         # What is counted is what one failure costs outside; with the default, each is tried again for five minutes.
         "[frontier]\npatience = 0\n"
+        # All sites are one process here: idle connections of 8 crawls to each site would exceed its open files.
+        "[fetch]\nidle_connections = 512\n"
     )
     command = [sys.executable, "-m", "lycosa", "crawl", "--job", str(job), "--dir", str(folder / "job"), "--quiet"]
     command += ["-o", str(folder / "pages.jsonl"), "--report", str(folder / "report.json")]
