@@ -9,6 +9,7 @@ from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
 MIB = 1024 * 1024
 URLS = 3  # of each host
+COLLISIONS = 5  # hosts that the count may lack
 QUEUE_MEMORY = 32  # MiB of waiting URLs
 # MiB of known URLs, hosts in memory, and MiB that all may take: with ten million hosts, and with a tenth of them
 FULL = (10_000_000, 192, 50_000, 1_024)
@@ -23,7 +24,8 @@ def run(options: Options) -> Report:
     program = build_example("lycosa-frontier", "hosts")
     progress(f"{hosts:,} hosts of {URLS} URLs each, {warm:,} of them in memory")
     result = _hosts(program, hosts, seen_memory, warm)
-    if result["hosts"] != hosts or result["urls"] != hosts * URLS:
+    # Hosts on disk whose keys of 48 bits collide count as one: of ten million, 0.2 on average.
+    if not hosts - COLLISIONS <= result["hosts"] <= hosts or result["urls"] != hosts * URLS:
         raise BenchmarkError(f"hosts: {result['hosts']:,} hosts and {result['urls']:,} URLs were admitted")
     peak = max(result["peak_bytes"], result["opened_peak_bytes"]) / MIB
     name = f"{hosts // 1_000_000} M hosts of {URLS} URLs"
