@@ -159,9 +159,7 @@ impl<R: Resolve> Frontier<R> {
         links: &mut Vec<AllowedLink<'a>>,
         now: Micros,
     ) -> io::Result<()> {
-        if !is_cached(page) {
-            self.cookies.receive(&page.response);
-        }
+        self.cookies.receive(&page.response);
         if page.retry {
             let due = self.trouble.due_again(page);
             self.requeue(lease.queue, Waiting { attempt: tries(page), due, ..lease.waiting }, now);
