@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use cookie::Cookie as Parsed;
 use hashbrown::HashMap;
-use lycosa_records::{Response, Source};
+use lycosa_records::Response;
 use lycosa_url::{CrawlUrl, Micros, registered_domain};
 
 use crate::codec::{self, put_bytes, put_number};
@@ -105,10 +105,9 @@ impl Jar {
         (!field.is_empty()).then(|| field.into())
     }
 
-    /// Those that a response sets and may set. A cache's response sets none: they may be old, or another client's.
+    /// Those that a response sets and may set.
     fn set_by<'a>(&self, response: &'a Response) -> impl Iterator<Item = Cookie> + use<'a> {
-        let received = response.result.as_ref().ok();
-        let received = received.filter(|received| self.limit > 0 && received.source != Source::Cache);
+        let received = response.result.as_ref().ok().filter(|_| self.limit > 0);
         let fields = received.into_iter().flat_map(|received| received.head.get_all("set-cookie"));
         fields.filter_map(|field| Cookie::parse(&field, &response.request.url, response.finished))
     }

@@ -159,7 +159,9 @@ impl<R: Resolve> Frontier<R> {
         links: &mut Vec<AllowedLink<'a>>,
         now: Micros,
     ) -> io::Result<()> {
-        self.cookies.receive(&page.response);
+        if !is_cached(page) {
+            self.cookies.receive(&page.response);
+        }
         if page.retry {
             let due = self.trouble.due_again(page);
             self.requeue(lease.queue, Waiting { attempt: tries(page), due, ..lease.waiting }, now);
