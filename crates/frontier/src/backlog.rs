@@ -51,7 +51,7 @@ impl Backlog {
         let mut packed = Vec::new();
         self.each_part(host, spill, |part| {
             packed.extend_from_slice(part);
-            Ok(())
+            Ok(true)
         })?;
         Ok(packed)
     }
@@ -120,29 +120,41 @@ impl Backlog {
     }
 
     /// Shows each URL in order; pieces on disk are read one by one and not stored.
-    pub(crate) fn each(&self, host: &str, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
+    pub(crate) fn each(
+        &self,
+        host: &str,
+        spill: &Spill,
+        mut show: impl FnMut(&Waiting) -> bool,
+    ) -> io::Result<bool> {
         self.each_part(host, spill, |mut rest| {
             while !rest.is_empty() {
-                show(&Waiting::unpack(host, &mut rest).ok_or_else(|| damaged_queue(host))?);
+                if !show(&Waiting::unpack(host, &mut rest).ok_or_else(|| damaged_queue(host))?) {
+                    return Ok(false);
+                }
             }
-            Ok(())
+            Ok(true)
         })
     }
 
-    /// Shows the packed URLs in order, part by part.
+    /// Shows the packed URLs in order, part by part, until `show` returns that it has seen enough; returns whether it has not.
     fn each_part(
         &self,
         host: &str,
         spill: &Spill,
-        mut show: impl FnMut(&[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
-        show(&self.head[self.at..])?;
+        mut show: impl FnMut(&[u8]) -> io::Result<bool>,
+    ) -> io::Result<bool> {
+        if !show(&self.head[self.at..])? {
+            return Ok(false);
+        }
         for piece in &self.pieces {
-            match piece {
+            let goes_on = match piece {
                 Piece::Memory(bytes) => show(bytes)?,
                 Piece::Disk(block, from) => {
-                    show(spill.read(block)?.get(*from as usize..).ok_or_else(|| damaged_queue(host))?)?;
+                    show(spill.read(block)?.get(*from as usize..).ok_or_else(|| damaged_queue(host))?)?
                 }
+            };
+            if !goes_on {
+                return Ok(false);
             }
         }
         show(&self.tail)
@@ -351,7 +363,10 @@ mod tests {
                 prop_assert_eq!(held, counted);
             }
             let mut shown = Vec::new();
-            backlog.each("a.example", &spill, |waiting| shown.push(waiting.url.clone())).unwrap();
+            backlog.each("a.example", &spill, |waiting| {
+                shown.push(waiting.url.clone());
+                true
+            }).unwrap();
             prop_assert_eq!(shown, Vec::from(model.clone()));
             let rest: Vec<CrawlUrl> = std::iter::from_fn(|| backlog.pop_if("a.example", &mut spill, &mut held, |_| true).unwrap())
                 .map(|waiting| waiting.url)

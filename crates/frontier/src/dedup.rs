@@ -16,6 +16,7 @@ use lycosa_url::{Digest, Micros, UrlRef};
 
 use crate::codec::{self, put_number};
 use crate::intake::AllowedLink;
+use crate::recount::Believed;
 use crate::suspects::{Suspects, Taken};
 use crate::waiting::{Candidate, Waiting};
 use crate::{Answer, Seen, Settings};
@@ -213,6 +214,8 @@ pub(crate) enum Tombstone {
 #[derive(Debug, Default)]
 pub(crate) struct Tombstones {
     all: HashMap<Digest, Tombstone>,
+    /// Those of the replay, until their entries have been looked for.
+    pub(crate) believed: Believed,
 }
 
 impl Tombstones {
@@ -226,14 +229,27 @@ impl Tombstones {
         self.all.get(key) == Some(&Tombstone::Settled)
     }
 
-    /// Adds what became of a URL.
-    pub(crate) fn insert(&mut self, key: Digest, tombstone: Tombstone) {
-        self.all.insert(key, tombstone);
+    /// How many entries are to be skipped.
+    pub(crate) fn settled(&self) -> u64 {
+        self.all.values().filter(|tombstone| **tombstone == Tombstone::Settled).count() as u64
     }
 
-    /// Takes out what became of a URL.
+    /// Adds what became of a URL of a host.
+    pub(crate) fn insert(&mut self, key: Digest, host: &str, tombstone: Tombstone) {
+        self.all.insert(key, tombstone);
+        self.believed.insert(key, host);
+    }
+
+    /// Takes out what became of a URL whose entry was found.
     pub(crate) fn remove(&mut self, key: &Digest) -> Option<Tombstone> {
+        self.believed.remove(key);
         self.all.remove(key)
+    }
+
+    /// Takes out that of a URL that is opened again.
+    pub(crate) fn open(&mut self, key: &Digest, candidate: &Candidate<'_>) {
+        self.all.remove(key);
+        self.believed.opened(key, candidate);
     }
 
     /// Appends them to a record of a snapshot.
@@ -243,7 +259,7 @@ impl Tombstones {
             record.extend_from_slice(digest);
             let number = match tombstone {
                 Tombstone::Settled => 0,
-                Tombstone::Tried(attempt) => u64::from(*attempt) + 1,
+                Tombstone::Tried(attempt) => attempt.saturating_add(1).into(),
             };
             put_number(record, number);
         }
@@ -262,7 +278,7 @@ impl Tombstones {
             };
             all.insert(*digest, tombstone);
         }
-        Some(Tombstones { all })
+        Some(Tombstones { all, believed: Believed::default() })
     }
 }
 
@@ -291,8 +307,8 @@ mod tests {
     #[test]
     fn tombstones_come_back_from_a_snapshot() {
         let mut tombstones = Tombstones::default();
-        tombstones.insert([1; 16], Tombstone::Settled);
-        tombstones.insert([2; 16], Tombstone::Tried(0));
+        tombstones.insert([1; 16], "a.com", Tombstone::Settled);
+        tombstones.insert([2; 16], "a.com", Tombstone::Tried(0));
         let mut packed = Vec::new();
         tombstones.pack(&mut packed);
         let mut read = Tombstones::unpack(&packed).unwrap();

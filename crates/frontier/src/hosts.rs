@@ -25,7 +25,6 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use lycosa_url::{Digest, Micros};
 
 use crate::Settings;
-use crate::codec::damaged;
 use crate::cold::Cold;
 use crate::dedup::{Tombstone, Tombstones};
 use crate::levels::Levels;
@@ -250,15 +249,18 @@ impl Hosts {
         Ok(found)
     }
 
-    /// Shows each page's URL that waits for a host, in memory or on disk, in no order.
-    pub(crate) fn each_waiting_of(&self, host: &str, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
+    /// Shows each page's URL that waits for a host, in memory or on disk, in no order, until `show` returns that it has seen enough.
+    pub(crate) fn each_waiting_of(
+        &self,
+        host: &str,
+        mut show: impl FnMut(&Waiting) -> bool,
+    ) -> io::Result<()> {
         if let Some(id) = self.find(host) {
-            return self.queues[id as usize].each_waiting(&self.spill, show);
+            return self.queues[id as usize].each_waiting(&self.spill, show).map(|_| ());
         }
         for cold in self.cold.read(self.cold.key(host))?.iter().filter(|cold| &*cold.host == host) {
-            let mut from = &cold.packed[..];
-            while !from.is_empty() {
-                show(&Waiting::unpack(host, &mut from).ok_or_else(damaged)?);
+            if !cold.each_waiting(&mut show)? {
+                break;
             }
         }
         Ok(())

@@ -137,8 +137,19 @@ impl Levels {
     }
 
     /// Shows each URL, the greatest level first; pieces on disk are read one by one and not stored.
-    pub(crate) fn each(&self, host: &str, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
-        self.all().try_for_each(|(_, backlog)| backlog.each(host, spill, &mut show))
+    /// Ends when `show` returns that it has seen enough; returns whether it has not.
+    pub(crate) fn each(
+        &self,
+        host: &str,
+        spill: &Spill,
+        mut show: impl FnMut(&Waiting) -> bool,
+    ) -> io::Result<bool> {
+        for (_, backlog) in self.all() {
+            if !backlog.each(host, spill, &mut show)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Drops the heads from memory that are on disk: they are read again later.

@@ -93,7 +93,10 @@ proptest! {
             prop_assert_eq!(levels.is_empty(), model.is_empty());
         }
         let mut shown = Vec::new();
-        levels.each("a.example", &spill, |waiting| shown.push(waiting.url.clone())).unwrap();
+        levels.each("a.example", &spill, |waiting| {
+                shown.push(waiting.url.clone());
+                true
+            }).unwrap();
         let left: Vec<CrawlUrl> = std::iter::from_fn(|| next(&mut model)).collect();
         prop_assert_eq!(&shown, &left);
         let rest: Vec<CrawlUrl> = std::iter::from_fn(|| levels.pop("a.example", &mut spill, &mut held).unwrap())

@@ -55,6 +55,7 @@ mod portal;
 mod probe;
 mod queue;
 mod recent;
+mod recount;
 mod reopen;
 mod reports;
 mod restore;

@@ -199,9 +199,13 @@ impl Queue {
     }
 
     /// Shows each waiting page's URL, in no order.
-    pub(crate) fn each_waiting(&self, spill: &Spill, mut show: impl FnMut(&Waiting)) -> io::Result<()> {
-        self.front.iter().chain(&self.later).filter(|waiting| waiting.owner.is_none()).for_each(&mut show);
-        self.backlog.each(&self.host, spill, show)
+    pub(crate) fn each_waiting(
+        &self,
+        spill: &Spill,
+        mut show: impl FnMut(&Waiting) -> bool,
+    ) -> io::Result<bool> {
+        let mut before = self.front.iter().chain(&self.later).filter(|waiting| waiting.owner.is_none());
+        Ok(before.all(&mut show) && self.backlog.each(&self.host, spill, show)?)
     }
 
     /// Whether the URL at the head waits for its robots.txt; its outcome schedules the queue again.

@@ -55,6 +55,7 @@ impl<R: Resolve> Frontier<R> {
                 if !tombstones.is_settled(&key) {
                     settled.remove(&key);
                 }
+                !settled.is_empty()
             })?;
         }
         // Each once, also where it is given twice.
@@ -80,10 +81,10 @@ impl<R: Resolve> Frontier<R> {
         // After a restart its entry may still be in its queue, with a tombstone.
         let key = request.key();
         let is_there = self.dedup.tombstones.is_settled(&key);
-        if is_there {
-            self.dedup.tombstones.remove(&key);
-        }
         let candidate = Candidate::of(request);
+        if is_there {
+            self.dedup.tombstones.open(&key, &candidate);
+        }
         let found = self.hosts.find(request.url.host());
         // Evidence against a host on disk is this process's, and few such hosts have some: the host comes back for that.
         let is_of_earlier_process = self.replay.is_some() || self.trouble.health.looked() == 0;

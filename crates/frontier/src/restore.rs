@@ -193,6 +193,9 @@ impl<R: Resolve> Restore<'_, R> {
             this.frontier.hosts.fail(error);
         }
         let frontier = this.frontier;
+        if let Err(error) = frontier.recount() {
+            frontier.hosts.fail(error);
+        }
         frontier.replay = None;
         frontier.delay_unanswered(Micros::MAX, now);
         frontier.politeness.restart(now);
@@ -233,13 +236,13 @@ impl<R: Resolve> Restore<'_, R> {
                     frontier.hosts.requeue(id, &waiting);
                 }
                 None => {
-                    frontier.dedup.tombstones.insert(*digest, Tombstone::Tried(attempt));
+                    frontier.dedup.tombstones.insert(*digest, request.url.host(), Tombstone::Tried(attempt));
                 }
             }
             return Ok(());
         }
         if waiting.is_none() {
-            frontier.dedup.tombstones.insert(*digest, Tombstone::Settled);
+            frontier.dedup.tombstones.insert(*digest, request.url.host(), Tombstone::Settled);
         }
         frontier.tally.shift(State::Waiting, State::Leased, 1);
         let queue = &mut frontier.hosts[id];

@@ -27,7 +27,7 @@ use crate::restore::Replay;
 use crate::robots::RobotsCache;
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::waiting::Waiting;
+use crate::waiting::{Candidate, Waiting};
 use crate::{Frontier, Refusal, Resolve, Seen, Settings};
 
 /// The version of this layout, and the oldest that is read as well: in that of 6 URLs have no time at which they are due, in that of 7
@@ -252,9 +252,7 @@ impl<R: Resolve> Frontier<R> {
         for page in self.settled.iter().filter(|page| !page.is_reopened()) {
             let request = &page.response.request;
             let Some(id) = self.hosts.find(request.url.host()) else { continue };
-            let (depth, chain, options) = (request.depth, request.chain.clone(), request.options.clone());
-            let waiting = Waiting { depth, chain, options, ..Waiting::new(request.url.clone()) };
-            first.entry(id).or_default().push(waiting);
+            first.entry(id).or_default().push(Waiting::of(&Candidate::of(request)));
         }
         first
     }

@@ -1,6 +1,10 @@
 //! Snapshots: those of the version before, and bytes that are none.
 
+use std::borrow::Cow;
+
+use lycosa_records::{Accepted, Entry, Leased, Purpose, Request};
 use lycosa_url::{FailureKind, Micros};
+use proptest::prelude::*;
 
 use super::*;
 use crate::Scope;
@@ -95,5 +99,74 @@ fn bytes_that_are_no_snapshot_are_an_error() {
         let mut other = snapshot.clone();
         other[at] ^= 0x81;
         let _ = load(&other);
+    }
+}
+
+/// What may stand for one of a few URLs in a log, of which records are lost or damaged; `ends`: numbers at the ends of their ranges.
+fn entry(ends: bool) -> impl Strategy<Value = Entry<'static>> {
+    let numbers = if ends { vec![0, 1, u64::MAX] } else { vec![0, 1, 2] };
+    let numbers = proptest::array::uniform5(proptest::sample::select(numbers));
+    let flags = proptest::array::uniform3(any::<bool>());
+    let kind = 0..4u8;
+    ("http://[ab]\\.com/[12]", numbers, flags, kind).prop_map(
+        |(address, [lease, depth, attempt, at, status], [retry, ours, is_robots], kind)| {
+            let url = url(&address);
+            let request = Request {
+                lease,
+                depth: depth as u32,
+                attempt: attempt as u32,
+                purpose: if is_robots { Purpose::Robots } else { Purpose::Page },
+                ..Request::get(url.clone())
+            };
+            match kind {
+                0 => {
+                    let (url, process) = (Cow::Owned(url), at / 2);
+                    Entry::Leased(Leased { url, lease, process, granted: at, wall_offset_us: 0 })
+                }
+                1 => Entry::Accepted(Accepted { request: Cow::Owned(request), at }),
+                _ => {
+                    let mut page = answer(
+                        request,
+                        at,
+                        (status as u16).saturating_add(200),
+                        &[],
+                        "",
+                        &["http://b.com/1"],
+                    );
+                    (page.retry, page.ours, page.mark) = (retry, ours, lease);
+                    Entry::Outcome(Cow::Owned(page))
+                }
+            }
+        },
+    )
+}
+
+/// A frontier that has replayed a log.
+fn replayed(settings: &Settings, log: &[Entry<'_>]) -> Frontier<Names> {
+    let (mut frontier, _) = frontier(settings.clone());
+    let mut restore = frontier.restore();
+    log.iter().zip(1..).for_each(|(entry, end)| restore.entry(entry, end).unwrap());
+    restore.finish(9 * SECOND);
+    frontier
+}
+
+proptest! {
+    #[test]
+    fn what_any_log_makes_is_saved_and_read(log in proptest::collection::vec(entry(true), 0..12)) {
+        let settings = Settings { robots: false, ..Settings::default() };
+        let mut saved = Vec::new();
+        replayed(&settings, &log).save(&mut saved).unwrap();
+        Frontier::load(settings, Names::default(), &mut &saved[..]).unwrap();
+    }
+
+    #[test]
+    fn a_crawl_ends_and_asks_for_all_that_waits_whatever_its_log_says(
+        log in proptest::collection::vec(entry(false), 0..12),
+    ) {
+        let settings = Settings { robots: false, ..Settings::default() };
+        let mut frontier = replayed(&settings, &log);
+        let waiting = frontier.tally.count(State::Waiting);
+        let (asked, _) = crawl(&mut frontier, &mut |request, now| answer(request, now, 200, &[], "", &[]));
+        prop_assert_eq!((asked.len() as u64, frontier.tally.count(State::Waiting)), (waiting, 0));
     }
 }

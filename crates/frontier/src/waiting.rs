@@ -97,6 +97,13 @@ impl Waiting {
         Waiting { url, depth: 0, attempt: 0, due: 0, chain: Vec::new(), options: None, owner: None }
     }
 
+    /// One that was admitted, and waits for the first time.
+    pub(crate) fn of(candidate: &Candidate<'_>) -> Self {
+        let Candidate { url, depth, chain, options } = *candidate;
+        let options = options.cloned().map(Box::new);
+        Waiting { depth, chain: chain.to_vec(), options, ..Waiting::new(url.to_owned()) }
+    }
+
     /// The same as one that may be admitted.
     pub(crate) fn candidate(&self) -> Candidate<'_> {
         let (chain, options) = (&self.chain[..], self.options.as_deref());

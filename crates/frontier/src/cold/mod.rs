@@ -25,8 +25,9 @@ use std::path::PathBuf;
 
 use lycosa_url::Micros;
 
-use crate::codec::{self, put_bytes, put_number};
+use crate::codec::{self, damaged, put_bytes, put_number};
 use crate::keys::NameKeys;
+use crate::waiting::Waiting;
 use index::{Index, KEY_BITS, Place, Wait};
 use journal::{Journal, Position};
 
@@ -64,6 +65,19 @@ pub(crate) struct ColdHost {
     pub(crate) urls: usize,
     /// What has happened to all hosts since its first record.
     pub(crate) events: Vec<Event>,
+}
+
+impl ColdHost {
+    /// Shows each URL that waits for it, until `show` returns that it has seen enough; returns whether it has not.
+    pub(crate) fn each_waiting(&self, mut show: impl FnMut(&Waiting) -> bool) -> io::Result<bool> {
+        let mut from = &self.packed[..];
+        while !from.is_empty() {
+            if !show(&Waiting::unpack(&self.host, &mut from).ok_or_else(damaged)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 /// The content of a record.
