@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use lycosa_records::{Accepted, Entry, Leased, Purpose, Request};
-use lycosa_url::{FailureKind, Micros};
+use lycosa_records::{Accepted, Entry, Leased, Purpose, Request, RequestOptions};
+use lycosa_url::{Failure, FailureKind, Micros};
 use proptest::prelude::*;
 
 use super::*;
@@ -102,20 +102,36 @@ fn bytes_that_are_no_snapshot_are_an_error() {
     }
 }
 
+/// Fields of a response that a frontier learns from.
+const FIELDS: [&[(&str, &str)]; 5] = [
+    &[],
+    &[("location", "http://b.com/2")],
+    &[("set-cookie", "n=v; max-age=99999999999999999999; domain=b.com")],
+    &[("retry-after", "18446744073709551615")],
+    &[("ratelimit", "limit;r=0;t=18446744073709551615")],
+];
+
 /// What may stand for one of a few URLs in a log, of which records are lost or damaged; `ends`: numbers at the ends of their ranges.
 fn entry(ends: bool) -> impl Strategy<Value = Entry<'static>> {
     let numbers = if ends { vec![0, 1, u64::MAX] } else { vec![0, 1, 2] };
-    let numbers = proptest::array::uniform5(proptest::sample::select(numbers));
-    let flags = proptest::array::uniform3(any::<bool>());
-    let kind = 0..4u8;
-    ("http://[ab]\\.com/[12]", numbers, flags, kind).prop_map(
-        |(address, [lease, depth, attempt, at, status], [retry, ours, is_robots], kind)| {
+    let numbers = proptest::array::uniform6(proptest::sample::select(numbers));
+    let flags = proptest::array::uniform5(any::<bool>());
+    let status = proptest::sample::select(&[0, 200, 301, 404, 429, 503, u16::MAX][..]);
+    let what = ("http://[ab]\\.com/[12]", 0..4u8, status, proptest::sample::select(&FIELDS[..]));
+    (what, numbers, flags).prop_map(
+        |(
+            (address, kind, status, fields),
+            [lease, depth, attempt, at, priority, mark],
+            [retry, ours, is_robots, fails, is_plain],
+        )| {
             let url = url(&address);
+            let options = RequestOptions { priority: priority as i32, ..RequestOptions::default() };
             let request = Request {
                 lease,
                 depth: depth as u32,
                 attempt: attempt as u32,
                 purpose: if is_robots { Purpose::Robots } else { Purpose::Page },
+                options: (!is_plain).then(|| options.into()),
                 ..Request::get(url.clone())
             };
             match kind {
@@ -125,15 +141,12 @@ fn entry(ends: bool) -> impl Strategy<Value = Entry<'static>> {
                 }
                 1 => Entry::Accepted(Accepted { request: Cow::Owned(request), at }),
                 _ => {
-                    let mut page = answer(
-                        request,
-                        at,
-                        (status as u16).saturating_add(200),
-                        &[],
-                        "",
-                        &["http://b.com/1"],
-                    );
-                    (page.retry, page.ours, page.mark) = (retry, ours, lease);
+                    let body = if is_robots { "user-agent: *\ncrawl-delay: 1e300" } else { "" };
+                    let mut page = answer(request, at, status, fields, body, &["http://b.com/1"]);
+                    if fails {
+                        page.response.result = Err(Failure::new(FailureKind::ConnectTimeout, "scripted"));
+                    }
+                    (page.retry, page.ours, page.mark) = (retry, ours, mark);
                     Entry::Outcome(Cow::Owned(page))
                 }
             }
