@@ -63,6 +63,9 @@ class LineReader:
             self._read.put(None)
         except OSError as error:
             self._read.put(error)
+        except ValueError:
+            if not self._file.closed:  # who has closed it wants no more of it
+                raise
 
     def _put(self, names: NameBatch, position: int) -> None:
         """Enqueue names, if there are any."""

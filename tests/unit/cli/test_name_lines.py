@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,17 @@ def test_what_cannot_be_read_is_raised_where_names_are_wanted(tmp_path: Path) ->
         reader = LineReader(null)
         with pytest.raises(IsADirectoryError):
             reader.next(10.0)
+
+
+def test_a_file_that_is_closed_ends_its_reader_silently(tmp_path: Path) -> None:
+    path = tmp_path / "names"
+    path.write_bytes(b"a.example\n" * 1_000_000)  # more than is read ahead
+    before = set(threading.enumerate())
+    with path.open("rb") as file:
+        reader = LineReader(file)
+        assert reader.next(9.0) is not None
+        (thread,) = set(threading.enumerate()) - before
+    while thread.is_alive():
+        with contextlib.suppress(TimeoutError):
+            reader.next(0.01)
+    thread.join()  # an exception in it would fail the test
