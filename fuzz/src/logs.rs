@@ -230,7 +230,7 @@ fn restore(all: &[(u64, Logged)]) {
     for (_, logged) in all {
         restore.entry(&logged.entry, logged.end).expect("nothing on disk");
     }
-    restore.finish(NOW);
+    restore.finish(NOW).expect("nothing on disk");
     let mut saved = Vec::new();
     frontier.save(&mut saved).expect("memory");
     drop(Frontier::load(settings(), Names::default(), &mut &saved[..]).expect("what was saved"));

@@ -68,7 +68,7 @@ fn a_crawl_that_goes_on_where_only_dead_links_are_left_knows_what_is_its_sites_o
     let mut snapshot = Vec::new();
     before.save(&mut snapshot).unwrap();
     let (mut frontier, _) = Frontier::load(polite(), names.clone(), &mut &snapshot[..]).unwrap();
-    frontier.restore().finish(10 * SECOND);
+    frontier.restore().finish(10 * SECOND).unwrap();
     // It was killed: robots.txt files are asked for again.
     frontier.doubt_last(0, 10 * SECOND);
     let crawled = run(&mut frontier, 600, &mut mostly_dead);

@@ -57,10 +57,10 @@ fn cookies_outlive_the_process_by_log_or_by_snapshot() {
     let mut restore = by_log.restore();
     restore.seed(&Request::get(url("http://a.example/"))).unwrap();
     recorded.iter().for_each(|page| restore.outcome(page).unwrap());
-    restore.finish(now);
+    restore.finish(now).unwrap();
     let (mut by_snapshot, _) =
         Frontier::load(Settings::default(), Names::default(), &mut &snapshot[..]).unwrap();
-    by_snapshot.restore().finish(now);
+    by_snapshot.restore().finish(now).unwrap();
     for frontier in [&mut by_log, &mut by_snapshot] {
         let log = run(frontier, &mut cookie_wall);
         assert_eq!(urls(&log).last(), Some(&"http://a.example/next"));

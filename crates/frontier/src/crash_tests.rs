@@ -110,7 +110,7 @@ impl Left {
             restore.at(saved + 1 + number as u64);
             restore.outcome(page).unwrap();
         }
-        restore.finish(now);
+        restore.finish(now).unwrap();
         frontier.doubt_last(self.written, now);
         let opened: Vec<Outcome> = frontier.settled().into_iter().filter(Outcome::is_reopened).collect();
         let urls = opened.iter().map(|page| page.response.request.url.as_str().to_owned()).collect();
@@ -207,7 +207,7 @@ fn what_a_process_that_ended_by_itself_recorded_is_not_asked_again_when_a_later_
     let mut second = Frontier::load(patient(), names.clone(), &mut &left.snapshot[..]).unwrap().0;
     let mut restore = second.restore();
     restore.at(SAVED);
-    restore.finish(5 * SECOND);
+    restore.finish(5 * SECOND).unwrap();
     second.confirm_last();
     assert_eq!(second.unconfirmed_since(), None);
     left.save(&mut second);
@@ -409,7 +409,7 @@ fn what_an_outcome_shows_to_have_been_admitted_is_admitted_at_replay() {
     let mut restore = frontier.restore();
     restore.seed(&Request::get(seed)).unwrap();
     log.iter().for_each(|outcome| restore.outcome(outcome).unwrap());
-    restore.finish(2 * SECOND);
+    restore.finish(2 * SECOND).unwrap();
     let tally = frontier.counts().tally;
     assert_eq!((tally.count(State::Done), tally.count(State::Waiting)), (3, 3), "{:?}", frontier.counts());
     for page in ["http://c.com/next", "http://a.com/further", "http://c.com/"] {

@@ -92,7 +92,7 @@ fn hosts_that_are_put_aside_are_there_after_a_restart() {
     first.save(&mut snapshot).unwrap();
     drop(first);
     let (mut second, _) = Frontier::load(settings, names, &mut &snapshot[..]).unwrap();
-    second.restore().finish(now);
+    second.restore().finish(now).unwrap();
     let after = run(&mut second, &mut now, 10_000 * SECOND, &mut |request, now| own(request, now)).len();
     assert!(before > 5 && second.idle(), "{before} before");
     assert_eq!((before + after, second.counts().tally.count(State::Done)), (100, 100));
@@ -187,7 +187,7 @@ fn what_is_opened_again_waits_on_disk() {
     for host in 0..200 {
         restore.outcome(&again(host)).unwrap();
     }
-    restore.finish(now);
+    restore.finish(now).unwrap();
     let requests: Vec<Request> = pages("h", 400).into_iter().map(Request::get).collect();
     assert_eq!(second.settled_of(&requests, now).unwrap().len(), 200, "the others wait already");
     for host in 200..400 {
@@ -210,7 +210,7 @@ fn less_space_than_the_process_before_had_is_kept_at_once() {
     first.save(&mut snapshot).unwrap();
     drop(first);
     let (mut second, _) = Frontier::load(settings(directory.path(), 4), names, &mut &snapshot[..]).unwrap();
-    second.restore().finish(1);
+    second.restore().finish(1).unwrap();
     assert!(second.hosts.warm_len() < 10, "{} hosts are in memory", second.hosts.warm_len());
     let log = run(&mut second, &mut 1, 20_000 * SECOND, &mut |request, now| own(request, now));
     assert_eq!(log.len(), 400);

@@ -14,9 +14,9 @@ use hashbrown::{HashMap, HashSet};
 use lycosa_records::{RequestOptions, key_of};
 use lycosa_url::{Digest, Micros, UrlRef};
 
+use crate::believed::Believed;
 use crate::codec::{self, put_number};
 use crate::intake::AllowedLink;
-use crate::recount::Believed;
 use crate::suspects::{Suspects, Taken};
 use crate::waiting::{Candidate, Waiting};
 use crate::{Answer, Seen, Settings};
@@ -214,7 +214,7 @@ pub(crate) enum Tombstone {
 #[derive(Debug, Default)]
 pub(crate) struct Tombstones {
     all: HashMap<Digest, Tombstone>,
-    /// Those of the replay, until their entries have been looked for.
+    /// The URLs of those of the replay.
     pub(crate) believed: Believed,
 }
 
@@ -234,22 +234,38 @@ impl Tombstones {
         self.all.values().filter(|tombstone| **tombstone == Tombstone::Settled).count() as u64
     }
 
-    /// Adds what became of a URL of a host.
-    pub(crate) fn insert(&mut self, key: Digest, host: &str, tombstone: Tombstone) {
-        self.all.insert(key, tombstone);
-        self.believed.insert(key, host);
+    /// A URL of a host was ended out of turn.
+    pub(crate) fn ended(&mut self, key: Digest, host: &str) {
+        self.all.insert(key, Tombstone::Settled);
+        self.believed.ended(&key, host);
     }
 
-    /// Takes out what became of a URL whose entry was found.
-    pub(crate) fn remove(&mut self, key: &Digest) -> Option<Tombstone> {
-        self.believed.remove(key);
+    /// A URL was tried so many times, out of turn.
+    pub(crate) fn tried(&mut self, key: Digest, waiting: Waiting) {
+        self.all.insert(key, Tombstone::Tried(waiting.attempt));
+        self.believed.waits(&key, waiting);
+    }
+
+    /// A URL was opened again that was ended out of turn.
+    pub(crate) fn opened(&mut self, key: &Digest, waiting: Waiting) {
+        self.all.remove(key);
+        self.believed.waits(key, waiting);
+    }
+
+    /// Takes out what became of a URL that was in its host's queue.
+    pub(crate) fn take(&mut self, key: &Digest, host: &str) -> Option<Tombstone> {
+        self.believed.found(key, host);
         self.all.remove(key)
     }
 
-    /// Takes out that of a URL that is opened again.
-    pub(crate) fn open(&mut self, key: &Digest, candidate: &Candidate<'_>) {
+    /// Removes what became of a URL that lies in no queue.
+    pub(crate) fn remove(&mut self, key: &Digest) {
         self.all.remove(key);
-        self.believed.opened(key, candidate);
+    }
+
+    /// The URLs of a snapshot of an earlier version may not lie in queues.
+    pub(crate) fn doubt(&mut self) {
+        self.believed.load(self.all.keys().copied());
     }
 
     /// Appends them to a record of a snapshot.
@@ -307,14 +323,14 @@ mod tests {
     #[test]
     fn tombstones_come_back_from_a_snapshot() {
         let mut tombstones = Tombstones::default();
-        tombstones.insert([1; 16], "a.com", Tombstone::Settled);
-        tombstones.insert([2; 16], "a.com", Tombstone::Tried(0));
+        tombstones.ended([1; 16], "a.com");
+        tombstones.tried([2; 16], Waiting::new(CrawlUrl::parse("http://a.com/").unwrap()));
         let mut packed = Vec::new();
         tombstones.pack(&mut packed);
         let mut read = Tombstones::unpack(&packed).unwrap();
         assert!(read.is_settled(&[1; 16]) && !read.is_settled(&[2; 16]) && !read.is_settled(&[3; 16]));
-        assert_eq!(read.remove(&[2; 16]), Some(Tombstone::Tried(0)));
-        assert_eq!((read.remove(&[1; 16]), read.is_empty()), (Some(Tombstone::Settled), true));
+        assert_eq!(read.take(&[2; 16], "a.com"), Some(Tombstone::Tried(0)));
+        assert_eq!((read.take(&[1; 16], "a.com"), read.is_empty()), (Some(Tombstone::Settled), true));
         assert!(Tombstones::unpack(&packed[..20]).is_none());
     }
 }

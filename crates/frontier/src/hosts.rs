@@ -212,7 +212,7 @@ impl Hosts {
             if tombstones.is_empty() || waiting.owner.is_some() {
                 return Ok(Some(waiting));
             }
-            match tombstones.remove(&waiting.key()) {
+            match tombstones.take(&waiting.key(), waiting.url.host()) {
                 Some(Tombstone::Settled) => {}
                 Some(Tombstone::Tried(attempt)) => {
                     waiting.attempt = attempt;
@@ -239,7 +239,7 @@ impl Hosts {
             };
             let popped = queue.backlog.pop_if(&queue.host, &mut self.spill, &mut self.memory, wanted)?;
             let Some(waiting) = popped else { break };
-            tombstones.remove(&waiting.key());
+            tombstones.take(&waiting.key(), waiting.url.host());
             if waiting.key() == *digest {
                 found = Some(waiting);
                 break;
@@ -261,6 +261,23 @@ impl Hosts {
         for cold in self.cold.read(self.cold.key(host))?.iter().filter(|cold| &*cold.host == host) {
             if !cold.each_waiting(&mut show)? {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows each page's URL that waits, in memory or on disk, in no order, until `show` returns that it has seen enough.
+    pub(crate) fn each_waiting(&self, mut show: impl FnMut(&Waiting) -> bool) -> io::Result<()> {
+        for (_, queue) in self.iter() {
+            if !queue.each_waiting(&self.spill, &mut show)? {
+                return Ok(());
+            }
+        }
+        for key in self.cold.keys() {
+            for cold in self.cold.read(key)? {
+                if !cold.each_waiting(&mut show)? {
+                    return Ok(());
+                }
             }
         }
         Ok(())

@@ -170,8 +170,11 @@ impl Leases {
 
     /// A lease of this number was granted by an earlier process: the next one has a greater, of those that are this frontier's own.
     pub(crate) fn was_granted(&mut self, number: u64) {
-        // No crawl comes to half of them: the numbers after a damaged one are counts that a snapshot may have, too.
-        let (after, step) = (number.min(MAX_COUNT / 2) + 1, self.step);
+        // No crawl comes to so many: it is a damaged number, after which a snapshot could have no more.
+        if number > MAX_COUNT / 2 {
+            return;
+        }
+        let (after, step) = (number + 1, self.step);
         let to_own = (self.next % step + step - after % step) % step;
         self.next = self.next.max(after + to_own);
     }

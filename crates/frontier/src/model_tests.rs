@@ -318,7 +318,7 @@ impl World {
                 Record::Outcome(page) => restore.outcome(page).unwrap(),
             }
         }
-        restore.finish(self.now);
+        restore.finish(self.now).unwrap();
     }
 
     /// The frontier and the model agree, once it is known which links are new.

@@ -81,12 +81,12 @@ fn a_snapshot_and_a_replay_of_the_log_keep_the_order() {
     let mut snapshot = Vec::new();
     saved.save(&mut snapshot).unwrap();
     let (mut loaded, _) = Frontier::load(settings(), Names::default(), &mut &snapshot[..]).unwrap();
-    loaded.restore().finish(1);
+    loaded.restore().finish(1).unwrap();
     let mut replayed = Frontier::new(settings(), Names::default()).unwrap();
     let mut restore = replayed.restore();
     restore.seed(&Request::get(url("http://a.com/"))).unwrap();
     restore.outcome(&page).unwrap();
-    restore.finish(1);
+    restore.finish(1).unwrap();
     assert_eq!(order(&mut loaded, 1), EXPECTED);
     assert_eq!(order(&mut replayed, 1), EXPECTED);
 }

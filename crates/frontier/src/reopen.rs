@@ -12,7 +12,7 @@ use lycosa_url::{Digest, Micros};
 use crate::names::Name;
 use crate::schedule::QueueId;
 use crate::state::State;
-use crate::waiting::Candidate;
+use crate::waiting::{Candidate, Waiting};
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
@@ -83,7 +83,7 @@ impl<R: Resolve> Frontier<R> {
         let is_there = self.dedup.tombstones.is_settled(&key);
         let candidate = Candidate::of(request);
         if is_there {
-            self.dedup.tombstones.open(&key, &candidate);
+            self.dedup.tombstones.opened(&key, Waiting::of(&candidate));
         }
         let found = self.hosts.find(request.url.host());
         // Evidence against a host on disk is this process's, and few such hosts have some: the host comes back for that.
@@ -101,7 +101,12 @@ impl<R: Resolve> Frontier<R> {
 
     /// An earlier process opened this URL again.
     pub(crate) fn restore_reopened(&mut self, page: &Outcome) -> io::Result<()> {
-        self.reopen(page, 0).map(|_| ())
+        // The records before are lost where it is not known.
+        if self.reopen(page, 0)? {
+            Ok(())
+        } else {
+            self.admit_again(&Candidate::of(page.request())).map(drop)
+        }
     }
 
     /// Forgets the evidence against a host: it is to be tried again.

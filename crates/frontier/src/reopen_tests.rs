@@ -89,11 +89,11 @@ fn what_was_opened_again_waits_after_a_restart_from_log_and_snapshot() {
     let mut restore = by_log.restore();
     restore.seed(&Request::get(url("http://a.com/"))).unwrap();
     recorded.iter().for_each(|page| restore.outcome(page).unwrap());
-    restore.finish(10 * SECOND);
+    restore.finish(10 * SECOND).unwrap();
     let mut restore = by_both.restore();
     recorded[recorded.len() - 3..].iter().for_each(|page| restore.outcome(page).unwrap());
-    restore.finish(10 * SECOND);
-    by_snapshot.restore().finish(10 * SECOND);
+    restore.finish(10 * SECOND).unwrap();
+    by_snapshot.restore().finish(10 * SECOND).unwrap();
     for frontier in [&mut by_log, &mut by_both, &mut by_snapshot] {
         assert_eq!((states(frontier), frontier.counts().pages), ([3, 0, 1, 0, 0], 1));
         let mut urls: Vec<_> = run(frontier, &mut site).into_iter().map(|(_, url)| url).collect();

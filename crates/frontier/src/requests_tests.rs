@@ -129,7 +129,7 @@ fn restored(node: &str, names: &Names, log: &[Entry<'_>], now: Micros) -> Fronti
             false => frontier.restore().others(entry, end),
         }
     }
-    frontier.restore().finish(now);
+    frontier.restore().finish(now).unwrap();
     frontier
 }
 

@@ -13,7 +13,6 @@ use lycosa_url::{CrawlUrl, Micros};
 
 use crate::captive::SOME_PAGE;
 use crate::cold::Event;
-use crate::dedup::Tombstone;
 use crate::health::network_of;
 use crate::outcome::tries;
 use crate::same::Giver;
@@ -183,8 +182,8 @@ impl<R: Resolve> Restore<'_, R> {
         self.frontier.sweep(last)
     }
 
-    /// Starts all clocks, and schedules every queue.
-    pub fn finish(self, now: Micros) {
+    /// Starts all clocks, and schedules every queue. Fails if waiting URLs cannot be read from the disk.
+    pub fn finish(self, now: Micros) -> io::Result<()> {
         let mut this = self;
         this.frontier.trouble.died_at = this.frontier.replay().last;
         this.was_down(now);
@@ -193,9 +192,7 @@ impl<R: Resolve> Restore<'_, R> {
             this.frontier.hosts.fail(error);
         }
         let frontier = this.frontier;
-        if let Err(error) = frontier.recount() {
-            frontier.hosts.fail(error);
-        }
+        frontier.check_queues()?;
         frontier.replay = None;
         frontier.delay_unanswered(Micros::MAX, now);
         frontier.politeness.restart(now);
@@ -207,6 +204,7 @@ impl<R: Resolve> Restore<'_, R> {
             frontier.politeness.delay_host(&mut frontier.hosts[id], now);
             frontier.enqueue(id, now);
         }
+        Ok(())
     }
 
     /// A page's outcome.
@@ -223,7 +221,8 @@ impl<R: Resolve> Restore<'_, R> {
             Some(id) if frontier.dedup.contains(&candidate)? => id,
             _ => frontier.admit_again(&candidate)?,
         };
-        if frontier.dedup.tombstones.is_settled(digest) {
+        let is_settled = frontier.dedup.tombstones.is_settled(digest);
+        if is_settled && !page.retry {
             return Ok(());
         }
         frontier.cookies.receive(&page.response);
@@ -236,13 +235,15 @@ impl<R: Resolve> Restore<'_, R> {
                     frontier.hosts.requeue(id, &waiting);
                 }
                 None => {
-                    frontier.dedup.tombstones.insert(*digest, request.url.host(), Tombstone::Tried(attempt));
+                    let due = frontier.trouble.due_again(page);
+                    let waiting = Waiting { attempt, due, ..Waiting::of(&candidate) };
+                    frontier.dedup.tombstones.tried(*digest, waiting);
                 }
             }
             return Ok(());
         }
         if waiting.is_none() {
-            frontier.dedup.tombstones.insert(*digest, request.url.host(), Tombstone::Settled);
+            frontier.dedup.tombstones.ended(*digest, request.url.host());
         }
         frontier.tally.shift(State::Waiting, State::Leased, 1);
         let queue = &mut frontier.hosts[id];

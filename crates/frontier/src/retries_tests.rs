@@ -156,7 +156,7 @@ fn hosts_that_wait_for_a_try_are_there_after_a_restart() {
     first.save(&mut snapshot).unwrap();
     drop(first);
     let (mut second, _) = Frontier::load(settings, names, &mut &snapshot[..]).unwrap();
-    second.restore().finish(260 * SECOND);
+    second.restore().finish(260 * SECOND).unwrap();
     let mut now = 260 * SECOND;
     run(&mut second, &mut now, 20_000 * SECOND, &mut site);
     let tally = second.counts().tally;

@@ -276,7 +276,7 @@ fn what_was_recorded_is_not_fetched_again_and_what_was_not_is() {
         let mut restore = second.restore();
         restore.seed(&Request::get(seed.clone())).unwrap();
         recorded.iter().for_each(|page| restore.outcome(page).unwrap());
-        restore.finish(now);
+        restore.finish(now).unwrap();
         let (mut starts, mut settled) = (Vec::new(), Vec::new());
         let finished = |pages: &[Outcome]| {
             let last =
@@ -339,7 +339,7 @@ fn rules_of_many_hosts_are_on_disk_and_count_there_and_after_a_snapshot() {
     first.save(&mut snapshot).unwrap();
     drop(first);
     let (mut second, _) = Frontier::load(settings, Names::default(), &mut &snapshot[..]).unwrap();
-    second.restore().finish(log.last().unwrap().0);
+    second.restore().finish(log.last().unwrap().0).unwrap();
     assert_eq!(run(&mut second, &mut site), [], "no robots.txt is asked for again");
     assert_eq!(second.counts().tally.count(State::Refused), 80);
 }
@@ -461,7 +461,7 @@ fn what_was_left_out_for_lack_of_space_comes_back_as_a_seed_or_when_there_is_mor
 
     let begin = |settings: &Settings| {
         let mut next = Frontier::load(settings.clone(), Names::default(), &mut &snapshot[..]).unwrap().0;
-        next.restore().finish(601 * SECOND);
+        next.restore().finish(601 * SECOND).unwrap();
         next
     };
     let mut next = begin(&few);

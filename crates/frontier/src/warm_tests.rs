@@ -321,7 +321,7 @@ fn hosts_on_disk_obey_their_clocks_after_a_restart() {
     drop(first);
     let (mut second, read) = Frontier::load(settings, names.clone(), &mut &snapshot[..]).unwrap();
     assert_eq!(read, files);
-    second.restore().finish(now);
+    second.restore().finish(now).unwrap();
     let unused = second.unused_files(&[files]).unwrap();
     unused.iter().for_each(|path| std::fs::remove_file(path).unwrap());
     assert_eq!(second.hosts.len(), 80);

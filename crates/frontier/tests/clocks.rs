@@ -126,7 +126,7 @@ impl Process {
             restore.entry(&Entry::read(&header, &rest[facts]).unwrap(), 0).unwrap();
             rest = &rest[usize::try_from(header.frame_bytes()).unwrap()..];
         }
-        restore.finish(clock.now());
+        restore.finish(clock.now()).unwrap();
         Process { clock, frontier, ..self }
     }
 

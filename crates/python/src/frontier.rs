@@ -295,7 +295,8 @@ impl Frontier {
     /// Ends the restoring: the whole log was told. Snapshots that could not be loaded are removed.
     #[pyo3(signature = (unreadable = Vec::new()))]
     fn restored(&self, py: Python<'_>, unreadable: Vec<Position>) -> PyResult<()> {
-        py.detach(|| lock(&self.core.state).restore().finish(self.clock.now()));
+        let finished = py.detach(|| lock(&self.core.state).restore().finish(self.clock.now()));
+        finished.map_err(|error| errors::queues(&error))?;
         if self.core.snapshots.is_none() {
             return Ok(());
         }

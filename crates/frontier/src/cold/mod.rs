@@ -317,6 +317,11 @@ impl Cold {
         self.first.pop_front().or_else(|| if is_turn { self.before.pop_front() } else { None })
     }
 
+    /// The keys of all hosts.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> {
+        self.index.iter().map(|(key, _, _)| key)
+    }
+
     /// The hosts with a key, as they are taken out: mostly one, and none if it is not here.
     pub(crate) fn read(&self, key: u64) -> io::Result<Vec<ColdHost>> {
         self.hosts_of(&self.chain(key)?)

@@ -152,7 +152,7 @@ fn what_was_learnt_survives_a_restart_by_the_log_and_by_a_snapshot() {
             seeds.iter().for_each(|seed| restore.seed(&Request::get(seed.clone())).unwrap());
             log.iter().for_each(|page| restore.outcome(page).unwrap());
         }
-        restore.finish(log[3].response.finished + SECOND);
+        restore.finish(log[3].response.finished + SECOND).unwrap();
         assert_eq!(interval(&second), interval(&first));
         assert_eq!(interval(&second), 16 * SECOND);
         let paces: Vec<_> = second.politeness.addresses.paces().map(|(address, _)| address).collect();
@@ -190,7 +190,7 @@ fn a_host_whose_answer_was_lost_with_the_process_is_left_alone_for_a_minute() {
             if let Some(at) = again {
                 restore.lease(&url("http://b.com/next"), 7, at, at + SECOND);
             }
-            restore.finish(process);
+            restore.finish(process).unwrap();
             let ready = |host: &str| frontier.hosts[frontier.hosts.find(host).unwrap()].pace.ready_at();
             (ready("a.com") / SECOND, ready("b.com") / SECOND)
         };
