@@ -61,11 +61,12 @@ class LineReader:
                 self._put(self._cut.feed(chunk), position)
             self._put(self._cut.end(), position)
             self._read.put(None)
-        except OSError as error:
-            self._read.put(error)
-        except ValueError:
-            if not self._file.closed:  # who has closed it wants no more of it
+        except (OSError, ValueError) as error:
+            if self._file.closed:
+                return  # who has closed it wants no more of it
+            if not isinstance(error, OSError):
                 raise
+            self._read.put(error)
 
     def _put(self, names: NameBatch, position: int) -> None:
         """Enqueue names, if there are any."""
