@@ -126,3 +126,20 @@ def test_a_file_that_is_closed_ends_its_reader_silently(tmp_path: Path) -> None:
         with contextlib.suppress(TimeoutError):
             reader.next(0.01)
     thread.join()  # an exception in it would fail the test
+
+
+def test_a_file_that_is_closed_between_two_steps_of_its_reader_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "names"
+    path.write_bytes(b"a.example\n")
+    with path.open("rb") as file:
+
+        def read_closed(*_: object) -> bytes:
+            file.close()
+            raise OSError(9, "Bad file descriptor")
+
+        monkeypatch.setattr("lycosa.cli.name_lines.os.read", read_closed)
+        reader = LineReader(file)
+        with pytest.raises(TimeoutError):
+            reader.next(0.2)
