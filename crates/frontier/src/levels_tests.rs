@@ -94,9 +94,9 @@ proptest! {
         }
         let mut shown = Vec::new();
         levels.each("a.example", &spill, |waiting| {
-                shown.push(waiting.url.clone());
-                true
-            }).unwrap();
+            shown.push(waiting.url.clone());
+            true
+        }).unwrap();
         let left: Vec<CrawlUrl> = std::iter::from_fn(|| next(&mut model)).collect();
         prop_assert_eq!(&shown, &left);
         let rest: Vec<CrawlUrl> = std::iter::from_fn(|| levels.pop("a.example", &mut spill, &mut held).unwrap())

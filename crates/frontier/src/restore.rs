@@ -228,14 +228,10 @@ impl<R: Resolve> Restore<'_, R> {
         frontier.cookies.receive(&page.response);
         let waiting = frontier.hosts.take_out(id, digest, &mut frontier.dedup.tombstones)?;
         if page.retry {
-            let attempt = tries(page);
+            let (attempt, due) = (tries(page), frontier.trouble.due_again(page));
             match waiting {
-                Some(waiting) => {
-                    let waiting = Waiting { attempt, due: frontier.trouble.due_again(page), ..waiting };
-                    frontier.hosts.requeue(id, &waiting);
-                }
+                Some(waiting) => frontier.hosts.requeue(id, &Waiting { attempt, due, ..waiting }),
                 None => {
-                    let due = frontier.trouble.due_again(page);
                     let waiting = Waiting { attempt, due, ..Waiting::of(&candidate) };
                     frontier.dedup.tombstones.tried(*digest, waiting);
                 }
