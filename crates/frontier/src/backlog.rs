@@ -3,8 +3,9 @@
 //!
 //! Guarantee: URLs come out in the order in which they went in, each once.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::io;
+use std::{io, iter};
 
 use crate::codec::{self, damaged, put_bytes, put_number};
 use crate::spill::{Block, Spill};
@@ -49,10 +50,9 @@ impl Backlog {
     /// All URLs, packed one after the other.
     pub(crate) fn packed(&self, host: &str, spill: &Spill) -> io::Result<Vec<u8>> {
         let mut packed = Vec::new();
-        self.each_part(host, spill, |part| {
-            packed.extend_from_slice(part);
-            Ok(true)
-        })?;
+        for part in self.parts(host, spill) {
+            packed.extend_from_slice(&part?);
+        }
         Ok(packed)
     }
 
@@ -119,45 +119,30 @@ impl Backlog {
         Ok(Some(waiting))
     }
 
-    /// Shows each URL in order; pieces on disk are read one by one and not stored.
-    pub(crate) fn each(
-        &self,
-        host: &str,
-        spill: &Spill,
-        mut show: impl FnMut(&Waiting) -> bool,
-    ) -> io::Result<bool> {
-        self.each_part(host, spill, |mut rest| {
-            while !rest.is_empty() {
-                if !show(&Waiting::unpack(host, &mut rest).ok_or_else(|| damaged_queue(host))?) {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        })
+    /// The URLs in order; a piece on disk is read when its first URL is asked for, and not stored.
+    pub(crate) fn iter<'a>(
+        &'a self,
+        host: &'a str,
+        spill: &'a Spill,
+    ) -> impl Iterator<Item = io::Result<Waiting>> + use<'a> {
+        self.parts(host, spill).flat_map(move |part| unpack_all(host, part))
     }
 
-    /// Shows the packed URLs in order, part by part, until `show` returns that it has seen enough; returns whether it has not.
-    fn each_part(
-        &self,
-        host: &str,
-        spill: &Spill,
-        mut show: impl FnMut(&[u8]) -> io::Result<bool>,
-    ) -> io::Result<bool> {
-        if !show(&self.head[self.at..])? {
-            return Ok(false);
-        }
-        for piece in &self.pieces {
-            let goes_on = match piece {
-                Piece::Memory(bytes) => show(bytes)?,
-                Piece::Disk(block, from) => {
-                    show(spill.read(block)?.get(*from as usize..).ok_or_else(|| damaged_queue(host))?)?
-                }
-            };
-            if !goes_on {
-                return Ok(false);
+    /// The packed URLs in order, part by part.
+    fn parts<'a>(
+        &'a self,
+        host: &'a str,
+        spill: &'a Spill,
+    ) -> impl Iterator<Item = io::Result<Cow<'a, [u8]>>> + use<'a> {
+        let pieces = self.pieces.iter().map(move |piece| match piece {
+            Piece::Memory(bytes) => Ok(Cow::Borrowed(&bytes[..])),
+            Piece::Disk(block, from) => {
+                let bytes = spill.read(block)?;
+                Ok(Cow::Owned(bytes.get(*from as usize..).ok_or_else(|| damaged_queue(host))?.to_vec()))
             }
-        }
-        show(&self.tail)
+        });
+        let end = |bytes| iter::once(Ok(Cow::Borrowed(bytes)));
+        end(&self.head[self.at..]).chain(pieces).chain(end(&self.tail))
     }
 
     /// Drops the head from memory, if it is on disk: it is read again later.
@@ -270,6 +255,22 @@ fn damaged_queue(host: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the queue of {host} is damaged"))
 }
 
+/// The packed URLs of a host, up to the first that is damaged; the error, if they could not be read.
+pub(crate) fn unpack_all<'a>(
+    host: impl AsRef<str> + 'a,
+    packed: io::Result<Cow<'a, [u8]>>,
+) -> impl Iterator<Item = io::Result<Waiting>> + 'a {
+    let (packed, error) = packed.map_or_else(|error| (Cow::default(), Some(error)), |packed| (packed, None));
+    let mut at = 0;
+    let urls = iter::from_fn(move || {
+        let mut rest = packed.get(at..).filter(|rest| !rest.is_empty())?;
+        let next = Waiting::unpack(host.as_ref(), &mut rest);
+        at = packed.len() - next.as_ref().map_or(0, |_| rest.len());
+        Some(next.ok_or_else(|| damaged_queue(host.as_ref())))
+    });
+    error.into_iter().map(Err).chain(urls)
+}
+
 /// How the pieces of a snapshot begin.
 const MEMORY: u64 = 0;
 const DISK: u64 = 1;
@@ -362,11 +363,8 @@ mod tests {
                 let counted = pieces.sum::<usize>() + backlog.head.capacity() + backlog.tail.capacity();
                 prop_assert_eq!(held, counted);
             }
-            let mut shown = Vec::new();
-            backlog.each("a.example", &spill, |waiting| {
-                shown.push(waiting.url.clone());
-                true
-            }).unwrap();
+            let shown: Vec<CrawlUrl> =
+                backlog.iter("a.example", &spill).map(|waiting| waiting.unwrap().url).collect();
             prop_assert_eq!(shown, Vec::from(model.clone()));
             let rest: Vec<CrawlUrl> = std::iter::from_fn(|| backlog.pop_if("a.example", &mut spill, &mut held, |_| true).unwrap())
                 .map(|waiting| waiting.url)

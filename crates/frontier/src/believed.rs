@@ -68,19 +68,11 @@ impl<R: Resolve> Frontier<R> {
         let Believed { hosts, mut waiting, mut loaded } = mem::take(&mut self.dedup.tombstones.believed);
         let mut missing = Vec::new();
         for (host, mut keys) in hosts {
-            self.hosts.each_waiting_of(&host, |waiting| {
-                keys.remove(&waiting.key());
-                !keys.is_empty()
-            })?;
+            remove_found(&mut keys, self.hosts.waiting_keys_of(&host))?;
             missing.extend(keys);
         }
-        if !loaded.is_empty() {
-            self.hosts.each_waiting(|waiting| {
-                loaded.remove(&waiting.key());
-                !loaded.is_empty()
-            })?;
-            missing.extend(loaded);
-        }
+        remove_found(&mut loaded, self.hosts.waiting_keys())?;
+        missing.extend(loaded);
         for key in missing {
             self.dedup.tombstones.remove(&key);
             if let Some(waiting) = waiting.remove(&key) {
@@ -95,11 +87,22 @@ impl<R: Resolve> Frontier<R> {
 
     /// Puts a URL into its host's queue.
     fn push_back(&mut self, waiting: &Waiting) {
-        let host = waiting.url.host();
-        let candidate = waiting.candidate();
-        if self.hosts.find(host).is_some() || !self.push_cold(&candidate) {
-            let id = self.queue_of(host, 0);
+        let found = self.hosts.find(waiting.url.host());
+        if let Some(id) = self.queue_for(&waiting.candidate(), found, 0) {
             self.hosts.requeue(id, waiting);
         }
     }
+}
+
+/// Removes those of some keys that are among others; looks no further when none is left.
+fn remove_found(
+    keys: &mut HashSet<Digest>,
+    mut among: impl Iterator<Item = io::Result<Digest>>,
+) -> io::Result<()> {
+    while !keys.is_empty()
+        && let Some(key) = among.next()
+    {
+        keys.remove(&key?);
+    }
+    Ok(())
 }

@@ -249,38 +249,19 @@ impl Hosts {
         Ok(found)
     }
 
-    /// Shows each page's URL that waits for a host, in memory or on disk, in no order, until `show` returns that it has seen enough.
-    pub(crate) fn each_waiting_of(
-        &self,
-        host: &str,
-        mut show: impl FnMut(&Waiting) -> bool,
-    ) -> io::Result<()> {
-        if let Some(id) = self.find(host) {
-            return self.queues[id as usize].each_waiting(&self.spill, show).map(|_| ());
-        }
-        for cold in self.cold.read(self.cold.key(host))?.iter().filter(|cold| &*cold.host == host) {
-            if !cold.each_waiting(&mut show)? {
-                break;
-            }
-        }
-        Ok(())
+    /// The request keys of the pages that wait for a host, in memory or on disk, in no order.
+    pub(crate) fn waiting_keys_of(&self, host: &str) -> impl Iterator<Item = io::Result<Digest>> {
+        let queue = self.find(host).map(|id| &self.queues[id as usize]);
+        // Hosts with the same key, of which there is mostly one, share no URL.
+        let cold = queue.is_none().then(|| self.cold.key(host));
+        let in_memory = queue.into_iter().flat_map(|queue| queue.waiting_keys(&self.spill));
+        in_memory.chain(cold.into_iter().flat_map(|key| self.cold.waiting_keys(key)))
     }
 
-    /// Shows each page's URL that waits, in memory or on disk, in no order, until `show` returns that it has seen enough.
-    pub(crate) fn each_waiting(&self, mut show: impl FnMut(&Waiting) -> bool) -> io::Result<()> {
-        for (_, queue) in self.iter() {
-            if !queue.each_waiting(&self.spill, &mut show)? {
-                return Ok(());
-            }
-        }
-        for key in self.cold.keys() {
-            for cold in self.cold.read(key)? {
-                if !cold.each_waiting(&mut show)? {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
+    /// The request keys of all pages that wait, in memory or on disk, in no order.
+    pub(crate) fn waiting_keys(&self) -> impl Iterator<Item = io::Result<Digest>> {
+        let in_memory = self.iter().flat_map(|(_, queue)| queue.waiting_keys(&self.spill));
+        in_memory.chain(self.cold.keys().flat_map(|key| self.cold.waiting_keys(key)))
     }
 
     /// Bytes of waiting URLs in memory.

@@ -168,11 +168,7 @@ impl<R: Resolve> Frontier<R> {
             return None;
         }
         self.tally.shift(State::Unknown, State::Waiting, 1);
-        let id = match found {
-            Some(id) => id,
-            None if self.push_cold(candidate) => return None,
-            None => self.queue_of(candidate.url.host(), now),
-        };
+        let id = self.queue_for(candidate, found, now)?;
         self.hosts.push(id, candidate);
         (!self.hosts[id].is_scheduled).then_some(id)
     }

@@ -136,20 +136,13 @@ impl Levels {
         Ok(found)
     }
 
-    /// Shows each URL, the greatest level first; pieces on disk are read one by one and not stored.
-    /// Ends when `show` returns that it has seen enough; returns whether it has not.
-    pub(crate) fn each(
-        &self,
-        host: &str,
-        spill: &Spill,
-        mut show: impl FnMut(&Waiting) -> bool,
-    ) -> io::Result<bool> {
-        for (_, backlog) in self.all() {
-            if !backlog.each(host, spill, &mut show)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// The URLs, the greatest level first; a piece on disk is read when its first URL is asked for, and not stored.
+    pub(crate) fn iter<'a>(
+        &'a self,
+        host: &'a str,
+        spill: &'a Spill,
+    ) -> impl Iterator<Item = io::Result<Waiting>> + use<'a> {
+        self.all().flat_map(|(_, backlog)| backlog.iter(host, spill))
     }
 
     /// Drops the heads from memory that are on disk: they are read again later.

@@ -92,11 +92,7 @@ proptest! {
             prop_assert_eq!(levels.len(), model.values().map(VecDeque::len).sum::<usize>());
             prop_assert_eq!(levels.is_empty(), model.is_empty());
         }
-        let mut shown = Vec::new();
-        levels.each("a.example", &spill, |waiting| {
-            shown.push(waiting.url.clone());
-            true
-        }).unwrap();
+        let shown: Vec<CrawlUrl> = levels.iter("a.example", &spill).map(|waiting| waiting.unwrap().url).collect();
         let left: Vec<CrawlUrl> = std::iter::from_fn(|| next(&mut model)).collect();
         prop_assert_eq!(&shown, &left);
         let rest: Vec<CrawlUrl> = std::iter::from_fn(|| levels.pop("a.example", &mut spill, &mut held).unwrap())

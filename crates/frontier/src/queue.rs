@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lycosa_url::Micros;
+use lycosa_url::{Digest, Micros};
 
 use crate::levels::{Level, Levels};
 use crate::names::Name;
@@ -198,14 +198,14 @@ impl Queue {
         Ok(None)
     }
 
-    /// Shows each waiting page's URL, in no order.
-    pub(crate) fn each_waiting(
-        &self,
-        spill: &Spill,
-        mut show: impl FnMut(&Waiting) -> bool,
-    ) -> io::Result<bool> {
-        let mut before = self.front.iter().chain(&self.later).filter(|waiting| waiting.owner.is_none());
-        Ok(before.all(&mut show) && self.backlog.each(&self.host, spill, show)?)
+    /// The request keys of the pages that wait, in no order.
+    pub(crate) fn waiting_keys<'a>(
+        &'a self,
+        spill: &'a Spill,
+    ) -> impl Iterator<Item = io::Result<Digest>> + use<'a> {
+        let before = self.front.iter().chain(&self.later).filter(|waiting| waiting.owner.is_none());
+        let behind = self.backlog.iter(&self.host, spill);
+        before.map(|waiting| Ok(waiting.key())).chain(behind.map(|waiting| Ok(waiting?.key())))
     }
 
     /// Whether the URL at the head waits for its robots.txt; its outcome schedules the queue again.

@@ -50,13 +50,15 @@ impl<R: Resolve> Frontier<R> {
         }
         for (host, settled) in &mut open {
             let tombstones = &self.dedup.tombstones;
-            self.hosts.each_waiting_of(host, |waiting| {
-                let key = waiting.key();
+            for key in self.hosts.waiting_keys_of(host) {
+                let key = key?;
                 if !tombstones.is_settled(&key) {
                     settled.remove(&key);
                 }
-                !settled.is_empty()
-            })?;
+                if settled.is_empty() {
+                    break;
+                }
+            }
         }
         // Each once, also where it is given twice.
         let is_settled = |request: &&Request| {

@@ -49,6 +49,21 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
+    /// The queue into which a URL is to go; `found` is its host's, if it is in memory. `None`: the URL was put on disk, where
+    /// its host is to wait.
+    pub(crate) fn queue_for(
+        &mut self,
+        candidate: &Candidate<'_>,
+        found: Option<QueueId>,
+        now: Micros,
+    ) -> Option<QueueId> {
+        match found {
+            None if self.push_cold(candidate) => None,
+            None => Some(self.queue_of(candidate.url.host(), now)),
+            found => found,
+        }
+    }
+
     /// Puts a URL of a host that is not in memory on disk, if it is to wait there.
     pub(crate) fn push_cold(&mut self, candidate: &Candidate<'_>) -> bool {
         let pushed = self.hosts.push_cold(candidate, &mut self.politeness.domains);

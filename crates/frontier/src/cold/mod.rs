@@ -23,11 +23,11 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-use lycosa_url::Micros;
+use lycosa_url::{Digest, Micros};
 
-use crate::codec::{self, damaged, put_bytes, put_number};
+use crate::backlog::unpack_all;
+use crate::codec::{self, put_bytes, put_number};
 use crate::keys::NameKeys;
-use crate::waiting::Waiting;
 use index::{Index, KEY_BITS, Place, Wait};
 use journal::{Journal, Position};
 
@@ -68,15 +68,9 @@ pub(crate) struct ColdHost {
 }
 
 impl ColdHost {
-    /// Shows each URL that waits for it, until `show` returns that it has seen enough; returns whether it has not.
-    pub(crate) fn each_waiting(&self, mut show: impl FnMut(&Waiting) -> bool) -> io::Result<bool> {
-        let mut from = &self.packed[..];
-        while !from.is_empty() {
-            if !show(&Waiting::unpack(&self.host, &mut from).ok_or_else(damaged)?) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// The request keys of the URLs that wait for it.
+    fn into_waiting_keys(self) -> impl Iterator<Item = io::Result<Digest>> {
+        unpack_all(self.host, Ok(self.packed.into())).map(|waiting| Ok(waiting?.key()))
     }
 }
 
@@ -325,6 +319,13 @@ impl Cold {
     /// The hosts with a key, as they are taken out: mostly one, and none if it is not here.
     pub(crate) fn read(&self, key: u64) -> io::Result<Vec<ColdHost>> {
         self.hosts_of(&self.chain(key)?)
+    }
+
+    /// The request keys of the URLs that wait for the hosts with a key.
+    pub(crate) fn waiting_keys(&self, key: u64) -> impl Iterator<Item = io::Result<Digest>> + use<> {
+        let (hosts, error) =
+            self.read(key).map_or_else(|error| (Vec::new(), Some(error)), |hosts| (hosts, None));
+        error.into_iter().map(Err).chain(hosts.into_iter().flat_map(ColdHost::into_waiting_keys))
     }
 
     /// Takes out the hosts with a key.
