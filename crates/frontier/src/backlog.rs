@@ -137,8 +137,12 @@ impl Backlog {
         let pieces = self.pieces.iter().map(move |piece| match piece {
             Piece::Memory(bytes) => Ok(Cow::Borrowed(&bytes[..])),
             Piece::Disk(block, from) => {
-                let bytes = spill.read(block)?;
-                Ok(Cow::Owned(bytes.get(*from as usize..).ok_or_else(|| damaged_queue(host))?.to_vec()))
+                let mut bytes = spill.read(block)?;
+                if *from as usize > bytes.len() {
+                    return Err(damaged_queue(host));
+                }
+                bytes.drain(..*from as usize);
+                Ok(Cow::Owned(bytes))
             }
         });
         let end = |bytes| iter::once(Ok(Cow::Borrowed(bytes)));
@@ -255,7 +259,7 @@ fn damaged_queue(host: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the queue of {host} is damaged"))
 }
 
-/// The packed URLs of a host, up to the first that is damaged; the error, if they could not be read.
+/// Unpacks the URLs of a host. The first that is damaged is an error, and the last item; what could not be read is an error alone.
 pub(crate) fn unpack_all<'a>(
     host: impl AsRef<str> + 'a,
     packed: io::Result<Cow<'a, [u8]>>,

@@ -88,7 +88,7 @@ impl<R: Resolve> Frontier<R> {
     /// Puts a URL into its host's queue.
     fn push_back(&mut self, waiting: &Waiting) {
         let found = self.hosts.find(waiting.url.host());
-        if let Some(id) = self.queue_for(&waiting.candidate(), found, 0) {
+        if let Some(id) = self.queue_unless_cold(&waiting.candidate(), found, 0) {
             self.hosts.requeue(id, waiting);
         }
     }

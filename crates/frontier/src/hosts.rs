@@ -249,10 +249,10 @@ impl Hosts {
         Ok(found)
     }
 
-    /// The request keys of the pages that wait for a host, in memory or on disk, in no order.
+    /// The request keys of the pages that wait for a host, in memory or on disk, in no order. Those of another host may be among them:
+    /// on disk a few hosts have the same key. They have no URL in common.
     pub(crate) fn waiting_keys_of(&self, host: &str) -> impl Iterator<Item = io::Result<Digest>> {
         let queue = self.find(host).map(|id| &self.queues[id as usize]);
-        // Hosts with the same key, of which there is mostly one, share no URL.
         let cold = queue.is_none().then(|| self.cold.key(host));
         let in_memory = queue.into_iter().flat_map(|queue| queue.waiting_keys(&self.spill));
         in_memory.chain(cold.into_iter().flat_map(|key| self.cold.waiting_keys(key)))

@@ -168,7 +168,7 @@ impl<R: Resolve> Frontier<R> {
             return None;
         }
         self.tally.shift(State::Unknown, State::Waiting, 1);
-        let id = self.queue_for(candidate, found, now)?;
+        let id = self.queue_unless_cold(candidate, found, now)?;
         self.hosts.push(id, candidate);
         (!self.hosts[id].is_scheduled).then_some(id)
     }

@@ -51,7 +51,7 @@ impl<R: Resolve> Frontier<R> {
 
     /// The queue into which a URL is to go; `found` is its host's, if it is in memory. `None`: the URL was put on disk, where
     /// its host is to wait.
-    pub(crate) fn queue_for(
+    pub(crate) fn queue_unless_cold(
         &mut self,
         candidate: &Candidate<'_>,
         found: Option<QueueId>,
