@@ -34,10 +34,6 @@ const LINGER: Duration = Duration::from_micros(50);
 /// that rate the sleep cost as much as it saved.
 const WORTH: f64 = 5.0;
 
-/// The same where most of the questions before were misses: each batch of them wakes the thread that asks upstreams and sends to them,
-/// so that the sleep saves more, and 50 µs are little of an upstream's time.
-const WORTH_OF_MISSES: f64 = 1.5;
-
 /// How long the arrival rate is measured: longer than a burst of a client that sends by a timer, whose rate for some
 /// microseconds says nothing about the load.
 const WINDOW: Micros = 10_000;
@@ -58,16 +54,15 @@ impl Arrivals {
         Arrivals { since: now, count: 0, rate: 0.0 }
     }
 
-    /// Records a batch of `count` questions, of which so many were misses; returns whether the worker should wait until more have come.
-    fn should_linger(&mut self, count: usize, missed: usize, now: Micros) -> bool {
+    /// Records a batch of `count` questions; returns whether the worker should wait until more have come.
+    fn should_linger(&mut self, count: usize, now: Micros) -> bool {
         self.count += count;
         let passed = now.saturating_sub(self.since);
         if passed >= WINDOW {
             self.rate = self.count as f64 * 1e6 / passed as f64;
             (self.since, self.count) = (now, 0);
         }
-        let worth = if missed * 2 > count { WORTH_OF_MISSES } else { WORTH };
-        count < BATCH && self.rate * LINGER.as_secs_f64() >= worth
+        count < BATCH && self.rate * LINGER.as_secs_f64() >= WORTH
     }
 }
 
@@ -90,8 +85,8 @@ impl Worker {
         while !self.state.is_draining.load(Relaxed) {
             match questions.receive(&self.socket) {
                 Ok(()) => {
-                    let (now, missed) = self.serve(&questions, &mut answers, &mut texts, &mut batch);
-                    if arrivals.should_linger(questions.messages().count(), missed, now) {
+                    let now = self.serve(&questions, &mut answers, &mut texts, &mut batch);
+                    if arrivals.should_linger(questions.messages().count(), now) {
                         std::thread::sleep(LINGER);
                     }
                 }
@@ -103,14 +98,14 @@ impl Worker {
         }
     }
 
-    /// Answers a batch from the cache or asks upstreams; returns the time when it is sent, and the number of misses.
+    /// Answers a batch from the cache or asks upstreams; returns the time when it is sent.
     fn serve(
         &self,
         questions: &Questions,
         answers: &mut Answers,
         texts: &mut String,
         batch: &mut ReplyBatch,
-    ) -> (Micros, usize) {
+    ) -> Micros {
         let moment = self.state.moment(&self.figures);
         texts.clear();
         let (mut open, mut count) = (Vec::new(), 0);
@@ -135,7 +130,7 @@ impl Worker {
             self.ask(&open, &missed, texts, &moment, batch);
         }
         answers.send(&self.socket);
-        (batch.flush(&self.state, &self.figures), missed.len())
+        batch.flush(&self.state, &self.figures)
     }
 
     /// Answers cache hits; returns the indexes of the misses.
@@ -221,7 +216,7 @@ mod tests {
         batches
             .map(|(count, after)| {
                 now += after;
-                arrivals.should_linger(count, 0, now)
+                arrivals.should_linger(count, now)
             })
             .collect()
     }
@@ -241,18 +236,5 @@ mod tests {
         assert!(steady[..99].iter().all(|lingers| !lingers) && steady[101..].iter().all(|lingers| *lingers));
         let full = lingers((0..1_000).map(|_| (BATCH, 100)));
         assert!(full.iter().all(|lingers| !lingers), "a full batch waits for no more");
-    }
-
-    #[test]
-    fn misses_are_gathered_at_a_lower_rate_since_each_batch_of_them_costs_more() {
-        let lingers = |missed: usize| {
-            let mut arrivals = Arrivals::start(0);
-            (1..=1_000)
-                .map(|n| arrivals.should_linger(10, missed, n * 200))
-                .filter(|lingers| *lingers)
-                .count()
-        };
-        assert_eq!((lingers(0), lingers(5)), (0, 0), "50,000 a second that are in the cache");
-        assert!(lingers(6) > 900);
     }
 }
