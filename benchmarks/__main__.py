@@ -66,9 +66,10 @@ def main() -> int:
         print(json.dumps(report.object(), indent=2, ensure_ascii=False))
     else:
         show(report, Console(width=None if sys.stdout.isatty() else 150))
-    for name, reason in failed.items():
-        print(f"benchmarks: {name}: {reason}", file=sys.stderr)
-    return 2 if failed else 0 if report.met else 1
+    reasons = [*(f"{name}: {reason}" for name, reason in failed.items()), *report.failures]
+    for reason in reasons:
+        print(f"benchmarks: {reason}", file=sys.stderr)
+    return 2 if reasons else 0 if report.met else 1
 
 
 def _run(name: str, options: Options) -> tuple[list[Report], dict[str, BenchmarkError]]:

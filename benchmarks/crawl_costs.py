@@ -40,11 +40,12 @@ def run(options: Options) -> Report:
     return report
 
 
-def make_certificate(folder: Path) -> Path:
-    """Write a key and a certificate of 127.0.0.1 into one file; returns its path."""
+def make_certificate(folder: Path, *names: str) -> Path:
+    """Write a key and a certificate of 127.0.0.1, and of names, into one file; returns its path."""
     path = folder / "key.pem"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subjects = ",".join(["IP:127.0.0.1", *(f"DNS:{name}" for name in names)])
+    command += ["-subj", "/CN=127.0.0.1", "-addext", f"subjectAltName={subjects}"]
     command += ["-addext", "basicConstraints=critical,CA:FALSE", "-days", "2"]
     made = subprocess.run([*command, "-keyout", "-"], capture_output=True, check=True, timeout=60)
     path.write_bytes(made.stdout)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,8 @@ from pathlib import Path
 
 from benchmarks import nginx
 from benchmarks.crawl_costs import make_certificate
+from benchmarks.fetch_broad import broad
+from benchmarks.fetch_many import idle, in_flight
 from benchmarks.harness import (
     Contestant,
     Cores,
@@ -42,6 +46,9 @@ SLOWER = 6
 
 LYCOSA, WRK, H2LOAD, AIOHTTP, HTTPX = "lycosa", "wrk", "h2load", "aiohttp", "httpx"
 
+#: Fetches of crawlers: Colly (Go) and spider (Rust). Ours is to cost less.
+COLLY, SPIDER, CRAWLERS = "colly", "spider", 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -53,7 +60,7 @@ class Kind:
     http2: bool = False
     closes: bool = False  # the server closes after each response
     resumes: bool = True  # the server gives session tickets
-    contestants: tuple[str, ...] = (LYCOSA, WRK, AIOHTTP, HTTPX)
+    contestants: tuple[str, ...] = (LYCOSA, WRK, COLLY, SPIDER, AIOHTTP, HTTPX)
 
     @property
     def bare(self) -> str:
@@ -72,7 +79,8 @@ KINDS = (
 
 def run(options: Options) -> Report:
     """Measure each kind with each size of page."""
-    return run_parts("fetch", [_part(kind, size) for size in REQUESTS for kind in KINDS], options)
+    requests = [_part(kind, size) for size in REQUESTS for kind in KINDS]
+    return run_parts("fetch", [*requests, idle, in_flight, broad], options)
 
 
 def _part(kind: Kind, size: int) -> Callable[[Report, Options, Cores, Path], None]:
@@ -101,7 +109,8 @@ def _part(kind: Kind, size: int) -> Callable[[Report, Options, Cores, Path], Non
             if name == kind.bare:
                 report.claims.append(Claim.at_most(claim, f"{label}: CPU ÷ {name}", ours, "ratio", BARE))
             else:
-                report.claims.append(Claim.at_least(claim, f"{label}: {name} ÷ ours", 1 / ours, "ratio", CLIENTS))
+                bar = CRAWLERS if name in (COLLY, SPIDER) else CLIENTS
+                report.claims.append(Claim.at_least(claim, f"{label}: {name} ÷ ours", 1 / ours, "ratio", bar))
 
     return part
 
@@ -129,9 +138,26 @@ def _example() -> str:
     return str(build_example("lycosa-fetch", "cost"))
 
 
+@cache
+def _crawler(name: str) -> str:
+    """Return the program that fetches with a crawler's fetch; builds it once."""
+    folder = Path(__file__).parent / "peers" / f"{name}_fetch"
+    program = Path(os.environ.get("LYCOSA_CACHE", folder.parents[2] / "build")) / f"{name}-fetch"
+    if name == COLLY:
+        command = ["go", "build", "-o", str(program), "."]
+    else:
+        command = ["cargo", "install", "-q", "--locked", "--path", ".", "--root", str(program.parent / "spider")]
+        program = program.parent / "spider" / "bin" / "spider-fetch"
+    progress(f"building {name}'s fetch, which takes minutes the first time")
+    program.parent.mkdir(parents=True, exist_ok=True)
+    if subprocess.run(command, cwd=folder).returncode != 0:
+        raise BenchmarkError(f"{name}: cannot be built; run `{' '.join(command)}` in {folder} to see why")
+    return str(program)
+
+
 def _program(name: str) -> str | None:
-    """Return the program of a load generator."""
-    return name if name in (WRK, H2LOAD) else None
+    """Return the program that has to be installed for a contestant."""
+    return {COLLY: "go", SPIDER: "cargo"}.get(name, name if name in (WRK, H2LOAD) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +203,8 @@ class Request:
         if self.name == H2LOAD:
             # One connection, as a client of one origin has.
             return [H2LOAD, "-n", str(count), "-c", "1", "-m", str(SLOTS), "-t", "1", self.url]
+        if self.name in (COLLY, SPIDER):
+            return [_crawler(self.name), self.url, str(count), str(SLOTS), *trusted]
         return [
             sys.executable,
             "-m",

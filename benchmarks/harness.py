@@ -76,12 +76,19 @@ Part = Callable[[Report, Options, Cores, Path], None]
 
 
 def run_parts(name: str, parts: Sequence[Part], options: Options) -> Report:
-    """Run the parts of a benchmark one after the other, with this process on the server's core."""
+    """Run the parts of a benchmark one after the other, with this process on the server's core.
+
+    One that fails does not stop the others.
+    """
     report, cores = Report(name, options.quick), Cores.split()
     begin = time.monotonic()
     with pinned(cores.server), tempfile.TemporaryDirectory(prefix="lycosa-bench-") as folder:
         for part in parts:
-            part(report, options, cores, Path(folder))
+            try:
+                part(report, options, cores, Path(folder))
+            except BenchmarkError as error:
+                progress(f"failed: {error}")
+                report.failures.append(str(error))
     report.notes.append(f"took {time.monotonic() - begin:.0f} s")
     return report
 
@@ -101,10 +108,15 @@ def in_turn(contestants: Sequence[Contestant], budget: float = math.inf) -> dict
             run = contestant.start()
             runs[contestant.name].append(run)
             progress(
-                f"round {turn + 1}/{contestant.rounds} {contestant.name}: {run.cpu:.2f} s CPU, "
-                f"{run.wall:.2f} s, {run.peak / 1e6:.0f} MB"
+                f"round {turn + 1}/{contestant.rounds} {contestant.name}: {_seconds(run.cpu)} CPU, "
+                f"{_seconds(run.wall)}, {run.peak / 1e6:.0f} MB"
             )
     return {name: made for name, made in runs.items() if made}
+
+
+def _seconds(value: float) -> str:
+    """Return the text of a time; that of one request is in microseconds."""
+    return f"{value:.2f} s" if value >= 0.1 else f"{value * 1e6:.0f} µs"
 
 
 def measure(

@@ -26,11 +26,12 @@ def serving(
     certificate: Path | None = None,
     options: str = "",
     lines: str = "",
+    connections: int = 1024,
 ) -> Iterator[str]:
     """Serve `site` while the block runs and yield the root URL; nginx has its files in `folder`.
 
     certificate: a PEM file with key and certificate, to serve by HTTPS. options: further ones of `listen`; lines:
-    further settings of the server.
+    further settings of the server. connections: at once, at most.
     """
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if program is None:
@@ -41,6 +42,7 @@ def serving(
     configuration.write_text(_CONFIGURATION.format(
         user="user root;" if os.getuid() == 0 else "",  # else the worker could not read a private folder
         folder=folder, site=site, port=port, tls=("" if certificate is None else " ssl") + options, lines=lines,
+        connections=connections, files=2 * connections + 1000,
         keys="" if certificate is None else f"ssl_certificate {certificate}; ssl_certificate_key {certificate};",
     ))  # fmt: skip
     log = folder / "nginx.log"
@@ -101,7 +103,8 @@ daemon off;
 worker_processes 1;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
-events {{ worker_connections 1024; }}
+worker_rlimit_nofile {files};
+events {{ worker_connections {connections}; }}
 http {{
     types {{ text/html html; text/plain txt; }}
     default_type application/octet-stream;

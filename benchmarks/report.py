@@ -102,6 +102,8 @@ class Report:
     figures: list[Figure] = field(default_factory=list)
     peers: list[Peer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    #: Why parts of it could not run: what the others measured is told nevertheless.
+    failures: list[str] = field(default_factory=list)
 
     @property
     def met(self) -> bool:
@@ -125,6 +127,7 @@ def merged(reports: Sequence[Report], *, quick: bool) -> Report:
         whole.figures += [dataclasses.replace(f, name=f"{report.name}: {f.name}") for f in report.figures]
         whole.peers += [peer for peer in report.peers if peer not in whole.peers]
         whole.notes += report.notes
+        whole.failures += [f"{report.name}: {reason}" for reason in report.failures]
     return whole
 
 

@@ -15,6 +15,7 @@ from lycosa import Request, Requests, Response, Responses
 WHOLE, BODY = 60.0, 10 << 20
 #: Seconds without a byte; no proxy of the environment, since requests go to vetted addresses; no kept connection.
 CLIENT: dict[str, Any] = {"timeout": 10.0, "trust_env": False, "limits": httpx.Limits(max_keepalive_connections=0)}
+FIELDS = {"Accept-Encoding": "identity"}
 #: Kinds of failures by httpx's exceptions; all others are "connect-failed".
 KINDS = {"TimeoutError": "timeout", "ReadTimeout": "read-timeout", "RemoteProtocolError": "protocol"}
 
@@ -22,9 +23,9 @@ KINDS = {"TimeoutError": "timeout", "ReadTimeout": "read-timeout", "RemoteProtoc
 class PlainFetch:
     """HTTP/1.1 by httpx; see ``lycosa.stages.Fetch``."""
 
-    def __init__(self, user_agent: str, slots: int = 32) -> None:
+    def __init__(self, user_agent: str, slots: int = 32, **client: Any) -> None:
         self.slots, self.running, self.loop = slots, set[Future[Response]](), asyncio.new_event_loop()
-        self.http = httpx.AsyncClient(headers={"User-Agent": user_agent, "Accept-Encoding": "identity"}, **CLIENT)
+        self.http = httpx.AsyncClient(headers={"User-Agent": user_agent, **FIELDS}, **CLIENT, **client)
         Thread(target=self.loop.run_forever, daemon=True).start()
 
     def free(self) -> int:

@@ -20,11 +20,12 @@ ROOT = Path(__file__).parent.parent
 ADVICE = {
     "names": "If many fail, check the resolvers (`names.resolvers`); `name-not-found` and `name-bad` are the site's own.",
     "connections": "The site, or the path to it, is down or slow: `--retry-failed=connections` later; `fetch.*_timeout`.",
-    "tls": "The site's certificate or TLS is broken; for roots of your own set `fetch.ca_file`.",
+    "tls": "The site's certificate or TLS is broken; for roots of your own set `fetch.ca_file`. For `tls-too-old` there is a second chance ([extending.md](extending.md#a-second-chance)).",
+    "proxies": "The proxy of the request could not be used: [proxies.md](proxies.md). Another one is tried; the site was not asked, except with a 407 to an `http` request, which may be its own.",
     "middleware": "Middleware of yours ([extending.md](extending.md#middleware)).",
     "responses": "The site does not send a usable response; limits: `fetch.max_*`, `parse.max_*`, `politeness.max_redirects`.",
-    "rules": "The job forbids it: `allow_addresses`, `allow_ports`, `politeness.block_list`, `politeness.domain_pages`.",
-    "robots": "The site forbids it. `robots-disallowed` is final; `robots-unreachable` is one until `--retry-failed` opens it again.",
+    "rules": "The job forbids it: `allow_addresses`, `allow_ports`, `politeness.block_list`, `fetch.content_types`, `politeness.domain_pages`.",
+    "robots": "The site forbids it. `robots-disallowed` and `usage-refused` (a use of the page for which the job crawls) are final; `robots-unreachable` is one until `--retry-failed` opens it again.",
     "ended": "Such URLs wait and are fetched when the crawl is resumed.",
 }
 
@@ -34,11 +35,14 @@ REPORT = {
     "redirects": "redirects",
     "reopened": "URLs that were opened again, because the user asked for it or a captive portal had answered for them",
     "retries": "outcomes that led to a further try",
-    "robots": "responses for robots.txt",
+    "robots": "responses for robots.txt and tdmrep.json",
     "bytes": "bytes of bodies as received",
     "links": "links in pages",
     "statuses": "responses by status code",
     "failures": "URLs that ended without a response, by kind: docs/errors.md",
+    "prices": "what sites asked for instead of pages (402 with `crawler-price`), over all responses, by currency; nothing is "
+    "paid",
+    "licenses": "responses that asked for a licence (`WWW-Authenticate: License`, RSL)",
     "bounds": "pages of which a part was left out (links, title-bytes, …), by bound: `count`, and the `first` URLs",
     "mean_seconds": "means over all responses, by phase: name, connect, tls, first_byte, body",
     "sessions": "number of sessions: the first one and each resumption",
@@ -116,20 +120,37 @@ USES_AND_LINKS = """\
 ## Usage
 
 What a site says about uses of a page: in outputs a list of objects, in Python `page.usage`, a list of tuples (use, allowed, signal);
-`request.usage` in middleware is what robots.txt says alone, (use, allowed). A use that no signal speaks of is missing.
+`request.usage` in middleware is what robots.txt and tdmrep.json say alone, (use, allowed). A use that no signal speaks of is missing.
 
 | use | stated by |
 |---|---|
 | `train-ai` | Content-Usage; `ai-train` of Content-Signal; `noai`, and for images `noimageai` |
 | `search` | Content-Usage, Content-Signal |
 | `ai-input` | Content-Signal |
-| `tdm` (text and data mining) | TDMRep: `tdm-reservation` |
+| `tdm` (text and data mining) | TDMRep: `tdm-reservation` as header field or `meta` element; with `politeness.tdmrep` also `/.well-known/tdmrep.json` (`tdmrep.json`) |
 
-A page that is reserved against training says so by `train-ai` or by `tdm`:
+`usage = {train-ai = "drop", tdm = "drop"}` in the job file, or `--set usage.train-ai=drop`, leaves out pages whose site does not allow
+these uses: their outcome is `usage-refused`, without a body, and their links are not followed; what robots.txt and tdmrep.json say is
+known before the request, which is not sent. `"ignore"` leaves a use out of the column. The most restrictive signal counts also where TDMRep
+lets a header field lift what tdmrep.json reserves. Without `drop`, a page that is reserved against training says so by `train-ai` or by `tdm`:
 
     for page in crawl:
         if any(use in ("train-ai", "tdm") and not allowed for use, allowed, signal in page.usage):
             continue
+
+## Licences
+
+Which licences a site names for a page: in the column `licenses` a list of objects, in Python `page.licenses`, a list of tuples (URL,
+signal). The first one counts, and is `license`: what is said of the page itself comes before what robots.txt says of the whole site, and of
+one signal RSL (`type="application/rsl+xml"`) comes before other formats. At most eight of a signal are recorded, each once.
+
+| signal | |
+|---|---|
+| `link` | the header field `Link: <URL>; rel="license"` (RFC 8288) |
+| `link element` | `<link rel="license" href="URL">` in an HTML page |
+| `robots.txt` | lines `License: URL` of robots.txt (RSL 1.0), with an absolute URL; they count for all pages of the origin, whichever group they stand in. In middleware `request.licenses` has them |
+
+A licence allows and forbids nothing by itself: the crawler does not read it, and no setting leaves out a page because of it.
 
 ## Links
 
@@ -167,6 +188,7 @@ TASKS = """\
 | stop after N pages, or after N pages of each registered domain | `max_pages`; `politeness.domain_pages` |
 | crawl more slowly or faster (all sites alike) | `politeness.host_interval`, `address_interval`, `response_multiple`; requests at once: `host_concurrency`, `address_concurrency` |
 | limit the whole crawl | `politeness.requests_per_second`, `bytes_per_second` |
+| leave out pages that sites reserve, such as against training | `usage.train-ai=drop`: [outputs.md](outputs.md#usage) |
 | exclude sites | `politeness.block_list`: [courtesy.md](courtesy.md) |
 | crawl servers in my own network | `allow_addresses = ["10.0.0.0/8"]` |
 | run several crawls at once | a `--dir` for each; crawls of one user keep the intervals of hosts and addresses together (`politeness.share_clocks`, [scale.md](scale.md)); so do the smaller concurrency and pauses; rates of the whole crawl are each crawl's own |
@@ -177,11 +199,13 @@ TASKS = """\
 | wait longer before a host is given up | `frontier.patience`: [trouble.md](trouble.md) |
 | use other DNS servers, a hosts file, a shared cache | `names.resolvers`, `names.hosts_file`, `names.cache_file` |
 | trust a certificate authority of my own | `fetch.ca_file` |
+| fetch only HTML, or only images | `fetch.content_types = ["text/html"]`, `["image/*"]` |
+| fetch what needs a password or a token | `fetch.credentials` |
+| sign requests, so that sites recognise my crawler | `fetch.identity`: [courtesy.md](courtesy.md#how-do-i-say-who-i-am) |
 | treat URLs as one that differ by a parameter, or by the order of parameters | `url.drop_parameters`, `url.sort_query` |
 
-Header fields for all requests, or for a site's (a password), are added by middleware in Python ([extending.md](extending.md#middleware)).
-Settings for one site alone, a proxy, and filters of URLs or content types do not
-exist yet. Cookies that sites set are sent back to them.
+Header fields for all requests, or for a site's, are added by middleware in Python ([extending.md](extending.md#middleware)).
+Settings for one site alone, and filters of URLs do not exist yet. Cookies that sites set are sent back to them.
 
 - A crawl that is resumed keeps its settings. What you give replaces them, except keys marked *fixed*. With `--job` on a resumed crawl,
   a key that the file does not name has its default.
@@ -346,8 +370,10 @@ def errors_page() -> str:
         "| know what the crawl does before a URL fails | [trouble.md](trouble.md) |",
         "",
         "A failure of a site is not an error of the program but an outcome: a row whose `error` (`page.error` in Python) is one of these",
-        "names, which are stable. *May pass*: such a try is repeated (`politeness.retries`), and when the URL has failed all the same, the",
-        "crawl says so at its end.",
+        "names, which are stable. The column *may pass* has the retry rule. *Yes*: it is tried again, at least `politeness.retries` times and until",
+        "the patience is over, after pauses that double each time and have jitter ([trouble.md](trouble.md#how-long-is-a-pause)); when the URL",
+        "has failed all the same, the crawl says so at its end. *Once more*: it is tried a second time after half a minute, and then believed.",
+        "*No*: the first try counts.",
         "",
         f"The group `timeouts` contains all time-outs of the groups below: {_listed(choices()['timeouts'])}.",
     ]
@@ -363,7 +389,8 @@ def errors_page() -> str:
         ]
         for kind in kinds:
             about = _core.FAILURE_KINDS[kind]
-            passes, again = ("yes" if about["transient"] else "no"), ("—" if kind in FORBIDDEN else "yes")
+            passes = "yes" if about["transient"] else "once more" if about["doubtful"] else "no"
+            again = "—" if kind in FORBIDDEN else "yes"
             lines.append(f"| `{kind}` | {_cell(about['meaning'])} | {passes} | {again} |")
     lines += ["", "## Exceptions", "", "All can be imported from `lycosa`.", "", "| | |", "|---|---|"]
     for name in vars(errors):
@@ -392,12 +419,21 @@ def settings_types() -> str:
     ]
     for name, about in [*sections()][1:]:
         lines += ["", f"class {name.title()}Settings(TypedDict, total=False):", f'    """{about}"""', ""]
-        lines += [f"    {each.name}: {_type(each.annotation)}" for each in by_section[name]]
+        lines += [_key(each) for each in by_section[name]]
         lines += [""]
     lines += ["", "class CrawlSettings(TypedDict, total=False):", '    """One crawl, but for its seeds."""', ""]
-    lines += [f"    {each.name}: {_type(each.annotation)}" for each in by_section[""] if each.name != "seeds"]
+    lines += [_key(each) for each in by_section[""] if each.name != "seeds"]
     lines += [f"    {name}: {name.title()}Settings" for name, _ in [*sections()][1:]]
     return "\n".join(lines) + "\n"
+
+
+def _key(setting: Setting) -> str:
+    """A key with its type, as ruff formats it."""
+    line = f"    {setting.name}: {_type(setting.annotation)}"
+    if len(line) <= 118:
+        return line
+    beginning, _, rest = line.partition("[")
+    return f"{beginning}[\n        {rest.removesuffix(']')}\n    ]"
 
 
 def _type(annotation: Any) -> str:

@@ -25,29 +25,41 @@ from lycosa.errors import (
 from lycosa.records import Outcome, Outcomes, Request, Requests, Response, Responses
 
 if TYPE_CHECKING:
+    from lycosa.fetch.second_chance import SecondChance
+    from lycosa.http_cache import HttpCache
+    from lycosa.limits import BandwidthLimit, RateLimit
     from lycosa.middleware import DefaultHeaders, ItemMiddleware, Middleware, Way
     from lycosa.names import resolve, resolve_stream
     from lycosa.session import Crawl, crawl
+    from lycosa.signals import HostSlowed, JobPaused, JobResumed, PageFetched
     from lycosa.sink import Sink
     from lycosa.stages import Stages
 
 __all__ = [
     "BadName",
+    "BandwidthLimit",
     "Crawl",
     "DefaultHeaders",
+    "HostSlowed",
+    "HttpCache",
     "ItemMiddleware",
     "JobDamaged",
     "JobInUse",
+    "JobPaused",
+    "JobResumed",
     "JobVersionError",
     "LycosaError",
     "Middleware",
     "Outcome",
     "Outcomes",
+    "PageFetched",
+    "RateLimit",
     "Rejected",
     "Request",
     "Requests",
     "Response",
     "Responses",
+    "SecondChance",
     "SettingError",
     "Sink",
     "StageError",
@@ -64,10 +76,18 @@ __all__ = [
 
 #: What is imported when it is asked for (PEP 562), and from where.
 _LATER = {
+    "BandwidthLimit": "limits",
     "Crawl": "session",
     "DefaultHeaders": "middleware",
+    "HostSlowed": "signals",
+    "HttpCache": "http_cache",
     "ItemMiddleware": "middleware",
+    "JobPaused": "signals",
+    "JobResumed": "signals",
     "Middleware": "middleware",
+    "PageFetched": "signals",
+    "RateLimit": "limits",
+    "SecondChance": "fetch.second_chance",
     "Sink": "sink",
     "Stages": "stages",
     "Way": "middleware",

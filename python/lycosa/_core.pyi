@@ -32,6 +32,7 @@ __all__ = [
     "Outcome",
     "Outcomes",
     "Parser",
+    "Proxies",
     "Request",
     "Requests",
     "Resolution",
@@ -51,6 +52,7 @@ __all__ = [
     "canonical_url",
     "check_block_list",
     "check_cookie_secrets",
+    "check_credentials",
     "check_local_names",
     "check_network",
     "check_port",
@@ -59,13 +61,17 @@ __all__ = [
     "domain_of",
     "enter_private_namespaces",
     "export_log",
+    "identity_key",
+    "identity_of",
     "import_log",
     "is_permitted_address",
+    "new_identity_key",
     "public_suffix_list",
     "resolv_conf",
     "restore_shards",
     "ring_key",
     "save_shards",
+    "sign_key_directory",
     "story",
 ]
 
@@ -87,6 +93,7 @@ class FailureKind(TypedDict):
     meaning: str
     group: str
     transient: bool
+    doubtful: bool
 
 def canonical_url(url: str) -> str:
     """Return the canonical form of an absolute URL; raises SettingError if it is not one."""
@@ -108,6 +115,32 @@ def check_block_list(path: str | PathLike[str]) -> None:
 
 def check_cookie_secrets(path: str | PathLike[str]) -> None:
     """Raise SettingError for a file without cookie secrets, or readable by others; no message has its content."""
+
+def check_credentials(path: str | PathLike[str]) -> None:
+    """Raise SettingError for a file without credentials, or readable by others; no message has its content."""
+
+def new_identity_key() -> bytes:
+    """A new private key for an identity: Ed25519, in PKCS #8."""
+
+def identity_key(key: bytes, agent: str) -> tuple[str, str]:
+    """The public key of a private one, as ``x`` of a JSON Web Key, and its thumbprint (RFC 7638).
+
+    Raises SettingError for no such key, and for an agent that is no https origin.
+    """
+
+def identity_of(directory: str | PathLike[str]) -> tuple[str, str, str]:
+    """The agent of a directory's identity, its public key as ``x`` of a JSON Web Key, and the key's thumbprint.
+
+    Raises SettingError for a directory without an identity.
+    """
+
+def sign_key_directory(
+    directory: str | PathLike[str], keys: bytes, created: int, expires: int
+) -> tuple[str, str, str]:
+    """The values of Content-Digest, Signature-Input and Signature with which a key directory is served.
+
+    created, expires: seconds since the epoch. Raises SettingError for a directory without an identity.
+    """
 
 def check_network(text: str) -> None:
     """Raise SettingError if the text is neither an address nor a network."""
@@ -162,7 +195,9 @@ class Request:
     """What to fetch and how: on lease from the frontier, or to be accepted as a seed.
 
     Arguments are needed only for more than a plain GET. ``metadata``: JSON values that are passed on to the outcome,
-    at most 64 KiB. ``body``: at most 1 MiB. Raises SettingError for an invalid request.
+    at most 64 KiB. ``body``: at most 1 MiB. ``form``: names and values that are posted as a browser does it. ``key``:
+    deduplication key, at most 1 KiB: requests of one host with the same key are one, whatever they ask for; by
+    default URL, method and body tell requests apart. Raises SettingError for an invalid request.
     """
 
     def __new__(
@@ -176,6 +211,8 @@ class Request:
         priority: int = 0,
         etag: str | None = None,
         last_modified: str | None = None,
+        form: list[tuple[str, str]] | None = None,
+        key: str = "",
     ) -> Request: ...
     def replace(self, **columns: Any) -> Request:
         """Return a copy with other values in some columns; raises SettingError for an invalid value."""
@@ -276,6 +313,10 @@ class Request:
         """The host's addresses, vetted, best first."""
 
     @property
+    def proxy(self) -> str | None:
+        """The name of the proxy that it goes through; `None`: none."""
+
+    @property
     def cookies(self) -> str | None:
         """The value of the Cookie field, or `None`."""
 
@@ -293,7 +334,15 @@ class Request:
 
     @property
     def usage(self) -> list[tuple[str, bool]]:
-        """What robots.txt states about uses of the page: the use, and whether it is allowed."""
+        """What robots.txt and tdmrep.json state about uses of the page: the use, and whether it is allowed."""
+
+    @property
+    def licenses(self) -> list[str]:
+        """The licences that robots.txt names for the whole site."""
+
+    @property
+    def key(self) -> str:
+        """The deduplication key; empty: URL, method and body tell requests apart."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -501,6 +550,25 @@ class Outcome:
         """The response's source: http/1.0, http/1.1, h2, browser, cache; `None` if there is none."""
 
     @property
+    def proxy(self) -> str | None:
+        """The name of the proxy that the request went through; `None`: none."""
+
+    @property
+    def price(self) -> str | None:
+        """The price that the site asks for the page instead of serving it, such as USD 0.01; `None`: none."""
+
+    @property
+    def license(self) -> str | None:
+        """The URL of the licence that the site names for the page, the first of ``licenses``; `None`: none."""
+
+    @property
+    def licenses(self) -> list[tuple[str, str]]:
+        """All licences that the site names for the page, the first of which counts: URL, and signal.
+
+        The signal is ``link`` (header field), ``link element`` or ``robots.txt``.
+        """
+
+    @property
     def headers(self) -> list[tuple[str, str]]:
         """Header fields in the order received; names in lower case."""
 
@@ -585,6 +653,10 @@ class Outcome:
     @property
     def metadata(self) -> dict[str, Any]:
         """The user's metadata of the request."""
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests that middleware or a parse stage of your own has added."""
 
     @property
     def bounds(self) -> list[str]:
@@ -1130,6 +1202,7 @@ class Frontier:
     def idle(self) -> bool: ...
     def suspensions(self) -> list[dict[str, Any]]: ...
     def failing(self, max: int) -> list[tuple[str, str, int, float]]: ...
+    def slowed(self) -> list[tuple[str, float, float]]: ...
     def only_failing(self) -> bool:
         """Return whether only failing hosts are left."""
 
@@ -1137,11 +1210,47 @@ class Frontier:
     def counts(self) -> dict[str, int]: ...
 
 @final
+class Proxies:
+    """Proxies by name, for fetchers: what they are given here they use from then on."""
+
+    def __new__(cls, allowed: list[str] = ...) -> Self:
+        """None yet. allowed: private networks in which they may be; raises SettingError if one is none."""
+
+    def set(
+        self,
+        name: str,
+        protocol: str,
+        host: str,
+        port: int,
+        addresses: list[str],
+        *,
+        user: str = "",
+        password: str = "",
+        resolves: bool = True,
+    ) -> None:
+        """Add a proxy, or replace the one with this name.
+
+        protocol: http, https or socks5. addresses: of its host. resolves: whether it resolves the sites' names.
+        """
+
+    def remove(self, name: str) -> None:
+        """Remove a proxy: requests by it fail."""
+
+    @staticmethod
+    def request(url: str, number: int, addresses: list[str], proxy: str | None = None) -> Request:
+        """A request that no frontier has leased, with a number of its own. addresses: of the URL's host."""
+
+@final
 class Fetcher:
     """HTTP over real sockets, on a thread of its own; see ``lycosa.stages.Fetch``."""
 
     def __new__(
-        cls, job: Job, clock: Clock | None = None, memory: int | None = None, batch: int | None = None
+        cls,
+        job: Job,
+        clock: Clock | None = None,
+        memory: int | None = None,
+        batch: int | None = None,
+        proxies: Proxies | None = None,
     ) -> Fetcher:
         """``clock``: the crawl's; default: that of this process.
 

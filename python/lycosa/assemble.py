@@ -25,6 +25,9 @@ from lycosa.store.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from lycosa.middleware import Middleware
+    from lycosa.proxies.keeper import Keeper
+    from lycosa.proxies.pool import Pool
+    from lycosa.proxies.sources import Source
 
 logger = logging.getLogger("lycosa")
 
@@ -67,6 +70,7 @@ class Assembled(NamedTuple):
     names: Clients
     snapshots: Snapshots
     lanes: list[Stages]  # one for each shard; of a frontier in one piece, the stages themselves
+    keeper: Keeper | None  # of the proxies
 
 
 def assemble(
@@ -76,10 +80,12 @@ def assemble(
     patience: Patience,
     change: Change | None,
     middleware: Sequence[Middleware] = (),
+    proxies: Source | None = None,
 ) -> Assembled:
     """The stages of a job, restored from its newest snapshot and the log after it.
 
     change: replaces embedded stages by others. middleware: sees their requests and outcomes.
+    proxies: one more source of proxies.
     """
     lanes = job.frontier.shards
     memory = shares(job).of_lane(lanes)
@@ -88,22 +94,28 @@ def assemble(
     names = [_core.Names(divided_job, log.clock) for _ in range(lanes)]
     shards = _shards(divided_job, directory, log, names, shared)
     frontier = cast(Frontier, shards.one or shards)
+    pool, keeper = _proxies(job, proxies)
+    table = None if pool is None else pool.table
     made = [
         Stages(
             frontier=frontier if lanes == 1 else cast(Frontier, Shard(name, shards)),
-            fetch=_core.Fetcher(divided_job, log.clock, memory.fetch, memory.batch),
+            fetch=_core.Fetcher(divided_job, log.clock, memory.fetch, memory.batch, table),
             parse=_core.Parser(divided_job, memory.batch, memory.decoding),
             log=log,
         )
         for name in shards.by_name
     ]
+    if pool is not None:
+        from lycosa.proxies.stages import with_proxies
+
+        made = with_proxies(made, pool, job.proxies.tries)
     if change is not None:
         made = _changed(made, change)
     if middleware:
         from lycosa.middleware_stages import with_middleware  # only where there is some
 
         parsers = [_core.Parser(divided_job, memory.batch, memory.decoding) for _ in made]
-        made = with_middleware(made, middleware, parsers)
+        made = with_middleware(made, middleware, parsers, job.fetch.total_timeout)
     whole = made[0] if lanes == 1 else _whole(made, frontier)
     snapshots = Snapshots(
         whole.frontier,
@@ -116,7 +128,17 @@ def assemble(
     snapshots.restore()
     patient = PatientLog(whole.log, directory.path, patience)
     made = [replace(stages, log=patient) for stages in made]
-    return Assembled(replace(whole, log=patient), Clients(names), snapshots, made)
+    return Assembled(replace(whole, log=patient), Clients(names), snapshots, made, keeper)
+
+
+def _proxies(job: Job, source: Source | None) -> tuple[Pool | None, Keeper | None]:
+    """The pool of a job's proxies, and what keeps it, once it is started; `None`: there are none."""
+    if source is None and not job.proxies.has_source:
+        return None, None
+    from lycosa.proxies.stages import make_keeper, make_pool  # only where there are some
+
+    pool = make_pool(job)
+    return pool, make_keeper(job, pool, source)
 
 
 def _whole(made: list[Stages], frontier: Frontier) -> Stages:

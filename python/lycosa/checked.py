@@ -95,7 +95,7 @@ class CheckedFetch(CheckedStage):
     def __init__(self, promised: type, stage: Any) -> None:
         """Start with no request in flight."""
         super().__init__(promised, stage)
-        self._takes_back = isinstance(stage, _core.Fetcher)
+        self._takes_back = isinstance(stage, _core.Fetcher) or getattr(stage, "takes_back", False)
         self.waiting: dict[int, str] = {}
         self.given: dict[int, str] = {}
 

@@ -29,6 +29,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> SettingError:
     """Return the first error in the settings of a model; unknown keys come first."""
     problem = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     path = [str(part) for part in problem["loc"] if not isinstance(part, int)]
+    if path[-1] == "[key]":  # of a table; pydantic's word for it comes last
+        path = path[:-2]
     name, value, kind = ".".join(path), problem["input"], str(problem["type"])
     if kind == "extra_forbidden":
         text = f"unknown setting {name}{_suggestion(path, model)}"

@@ -31,6 +31,8 @@ DAY = 86_400.0
 
 #: How site owners reach the operator of the crawl: in the user agent, and in the From header.
 EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
+#: A media type, or all of a kind (RFC 9110 section 12.5.1, without parameters).
+MEDIA_TYPE = re.compile(r"(\*/\*|[A-Za-z0-9!#$&^_.+-]+/(\*|[A-Za-z0-9!#$&^_.+-]+))")
 PAGE = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)")
 
 #: Marks a setting that cannot change during the life of a crawl, because URLs were admitted by it. All others may
@@ -38,10 +40,19 @@ PAGE = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)")
 FIXED = "fixed for the life of a crawl"
 
 
+#: Uses of pages about which sites state preferences, by their names in the column ``usage``.
+Use = Literal["train-ai", "search", "ai-input", "ai-use", "bots", "tdm"]
+
+
 def _network(text: str) -> str:
     """Reject a text that is neither an address nor a network."""
     _core.check_network(text)
     return text
+
+
+def _page(text: str) -> str:
+    """Check the URL of a page."""
+    return _core.canonical_url(text)
 
 
 def _resolver(text: str) -> str:
@@ -85,6 +96,13 @@ def _email(text: str) -> str:
     """Reject a text that is not an e-mail address."""
     if not EMAIL.fullmatch(text):
         raise SettingError("fetch.from_email", text, "an e-mail address such as crawl@example.org")
+    return text
+
+
+def _media_type(text: str) -> str:
+    """Reject a text that is neither a media type nor a kind of them."""
+    if not MEDIA_TYPE.fullmatch(text):
+        raise SettingError("fetch.content_types", text, "a media type such as text/html or image/*")
     return text
 
 
@@ -235,6 +253,12 @@ class Politeness(Section):
     robots_ttl: Seconds = Field(
         DAY, ge=60, le=DAY, description="time that a robots.txt is cached; RFC 9309 section 2.4: at most a day"
     )
+    tdmrep: bool = Field(
+        False,
+        description="whether each origin's /.well-known/tdmrep.json (TDMRep) is requested after its robots.txt, and "
+        "cached as long: one more request to each origin, before the first page. What it states is in the column "
+        "usage",
+    )
     host_interval: Seconds = Field(
         1.0, ge=0, le=3_600, description="minimum interval between requests to one host, from both start and end"
     )
@@ -310,6 +334,13 @@ class Politeness(Section):
         description="retries after a transient failure, and as many more as frontier.patience takes",
     )
     retry_delay: Seconds = Field(10.0, ge=0, le=3_600, description="delay of the first retry; doubles each time")
+    retry_jitter: float = Field(
+        0.25,
+        ge=0,
+        le=1,
+        description="part of a retry's delay by which it is longer at most; how much longer follows from the host "
+        "and the number of the try, so that hosts that failed at one moment are not all tried again at one moment",
+    )
     max_redirects: int = Field(10, ge=0, le=50, description="redirects in a row")
 
 
@@ -322,6 +353,22 @@ class Fetch(Section):
     total_timeout: Seconds = Field(120.0, ge=0.1, le=3_600, description="time-out of the whole exchange")
     max_header_bytes: Bytes = Field(64 * 1024, ge=8_192, le=MIB, description="size of a response's header fields")
     max_body_bytes: Bytes = Field(10 * MIB, ge=1, le=1024 * MIB, description="size of a body, as received")
+    resume_bytes: Annotated[int | None, Unit("bytes")] = Field(
+        MIB,
+        ge=1,
+        le=1024 * MIB,
+        description="size of what was received of a body from which on its rest is asked for where the "
+        "connection breaks or is silent: by a range, if the server has ranges and a strong validator, at most three "
+        "times within total_timeout, after politeness.retry_delay, which doubles, or the host's interval if that is "
+        "longer. none: never",
+    )
+    content_types: tuple[Annotated[str, AfterValidator(_media_type)], ...] = Field(
+        (),
+        max_length=100,
+        description="media types of pages that are fetched, such as text/html or image/*; what has another one fails "
+        "as content-type before its body is received. Where Content-Type is missing or says nothing (text/plain, "
+        "application/octet-stream) the first bytes of the body decide. Empty: all",
+    )
     idle_connections: int = Field(
         4_096,
         ge=0,
@@ -337,6 +384,17 @@ class Fetch(Section):
     http2: bool = Field(True, description="offer HTTP/2 to https servers")
     ca_file: Path | None = Field(
         None, description="PEM file of additional root certificates: for sites, and for resolvers over TLS or HTTPS"
+    )
+    credentials: Path | None = Field(
+        None,
+        description="file of passwords and tokens, which only its owner may read: on each line ORIGIN basic "
+        "USER:PASSWORD or ORIGIN bearer TOKEN, such as https://example.com basic me:secret. Each is sent to its "
+        "origin (scheme, host and port) alone, and is in no record",
+    )
+    identity: Path | None = Field(
+        None,
+        description="directory that lycosa identity new has made: its key signs each request over TLS (Web Bot "
+        "Auth), so that sites recognise the crawler",
     )
     from_email: Annotated[str, AfterValidator(_email)] | None = Field(
         None, description="From header: e-mail address of the crawl's operator"
@@ -447,6 +505,48 @@ class Url(Section):
     )
 
 
+class Proxies(Section):
+    """Proxies through which all requests go, those for robots.txt too; without a source there are none."""
+
+    file: Path | None = Field(
+        None,
+        description="file of proxies, one a line: HOST:PORT, HOST:PORT:USER:PASSWORD or "
+        "SCHEME://[USER:PASSWORD@]HOST:PORT with scheme http, https, socks5 (it gets the site's address) or socks5h "
+        "(it gets the name, as http and https do); then, after a space, a label. With passwords it must be its "
+        "owner's alone (mode 600)",
+    )
+    lists: tuple[str, ...] = Field((), description="URLs of such lists on the web")
+    pages: tuple[str, ...] = Field((), description="URLs of pages in which proxies are found by the pattern")
+    pattern: str = Field(
+        "",
+        description="regular expression of a proxy in such a page: groups host and port, and scheme and label if it "
+        "has them; empty: HOST:PORT in a text, or both in cells of a table",
+    )
+    refresh: float = Field(600.0, ge=1, description="seconds after which files, lists and pages are read again")
+    check: tuple[Annotated[str, AfterValidator(_page)], ...] = Field(
+        (),
+        max_length=10,
+        description="URLs that a proxy must fetch, with a status below 400, before it is used; a page that shows the "
+        "request that it got tells how anonymous the proxy is. Empty: proxies are used unchecked",
+    )
+    recheck: float = Field(600.0, ge=1, description="seconds after which a proxy that works is checked again")
+    order: tuple[str, ...] = Field(
+        (),
+        description="labels, such as carriers: proxies with the first one come first; of one label, the fastest do",
+    )
+    sticky: bool = Field(False, description="a registered domain keeps its proxy as long as that works")
+    concurrency: int = Field(8, ge=1, le=10_000, description="requests through one proxy at once")
+    tries: int = Field(3, ge=1, le=100, description="proxies that a request is given, where these fail themselves")
+    allow_addresses: tuple[Annotated[str, AfterValidator(_network)], ...] = Field(
+        (), description="private networks in which proxies may be, such as 127.0.0.0/8, beside all public addresses"
+    )
+
+    @property
+    def has_source(self) -> bool:
+        """Whether there are to be proxies."""
+        return self.file is not None or bool(self.lists or self.pages)
+
+
 Component = TypeVar("Component", bound=Section)
 
 
@@ -496,10 +596,17 @@ class Job(Section):
         description="ports that may be fetched from although browsers block them, such as 25 (mail): "
         "https://fetch.spec.whatwg.org/#port-blocking",
     )
+    usage: dict[Use, Literal["drop", "mark", "ignore"]] = Field(
+        {},
+        description="what a site's preference about a use of its pages comes to, by use, such as train-ai. drop: a "
+        "page whose site does not allow the use is not recorded (usage-refused), nor fetched if robots.txt says so; "
+        "mark: the preference is in the column usage; ignore: it is not. Uses that are not named: mark",
+    )
     names: Names = _defaults(Names)
     politeness: Politeness = _defaults(Politeness)
     frontier: Frontier = _defaults(Frontier)
     fetch: Fetch = _defaults(Fetch)
+    proxies: Proxies = _defaults(Proxies)
     parse: Parse = _defaults(Parse)
     store: Store = _defaults(Store)
     url: Url = _defaults(Url)
@@ -510,6 +617,11 @@ class Job(Section):
         if self.names.cache_file is not None and self.speed != 1:
             allowed = f"none with speed = {self.speed:g}: other users of the file are in the machine's own time"
             raise SettingError("names.cache_file", self.names.cache_file, allowed)
+        if "drop" in self.usage.values() and not self.politeness.robots:
+            allowed = "true with a use that is dropped: robots.txt reserves pages, too"
+            raise SettingError("politeness.robots", "false", allowed)
+        if self.politeness.tdmrep and not self.politeness.robots:
+            raise SettingError("politeness.tdmrep", "true", "false without politeness.robots")
         limits = ("domain_pages", "domain_concurrency")
         limited = [name for name in limits if getattr(self.politeness, name) is not None]
         if self.frontier.shards > 1 and self.frontier.shard_by != "domain" and limited:
@@ -571,6 +683,12 @@ def read_job(path: Path, name: str = "job") -> dict[str, Any]:
         raise SettingError(name, path, f"a file that can be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError(name, path, f"a TOML file ({error})") from None
+
+
+def is_section(key: str) -> bool:
+    """Return whether a key of a job is a section, such as ``frontier``, and no setting."""
+    annotation = Job.model_fields[key].annotation if key in Job.model_fields else None
+    return isinstance(annotation, type) and issubclass(annotation, Section)
 
 
 def is_fixed(key: str) -> bool:

@@ -9,7 +9,18 @@ from lycosa.errors import SettingError
 from lycosa.words import nearest
 
 #: What the site or the job forbids, and what is not a failure: fetched again only if named.
-FORBIDDEN = frozenset({"robots-disallowed", "blocked", "domain-budget", "dropped", "port-blocked", "cancelled"})
+FORBIDDEN = frozenset(
+    {
+        "robots-disallowed",
+        "usage-refused",
+        "blocked",
+        "content-type",
+        "domain-budget",
+        "dropped",
+        "port-blocked",
+        "cancelled",
+    }
+)
 
 
 def groups() -> dict[str, list[str]]:

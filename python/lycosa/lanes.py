@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 from lycosa.frontier.shards import Shard
 from lycosa.loop import Control, run
@@ -21,7 +21,7 @@ logger = logging.getLogger("lycosa")
 #: Batches that wait for the caller, at most, for each lane: a slow caller slows the lanes.
 WAITING = 2
 
-#: Seconds between two looks at whether a lane that waits for the caller is to end.
+#: Seconds between two looks at whether a lane that waits for the caller is to end, or at what a caller waits for.
 LOOK = 0.05
 
 
@@ -60,10 +60,12 @@ class LaneControl(Control):
         return self.is_closed or self._control.aborting
 
 
-def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, None, None]:
+def run_lanes(
+    lanes: Sequence[Stages], control: Control, look: Callable[[], None] | None = None
+) -> Generator[Outcomes, None, None]:
     """Crawl on a thread a lane; yield each batch once it is confirmed. However it ends, all lanes end with it.
 
-    An error of one lane ends the others. The first error is raised.
+    An error of one lane ends the others. The first error is raised. look: called again and again, in this thread.
     """
     own = LaneControl(control)
     batches: queue.Queue[Outcomes | None] = queue.Queue(WAITING * len(lanes))
@@ -99,7 +101,7 @@ def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, 
             thread.start()
         # Also after an error: what is confirmed is the caller's.
         for _ in threads:
-            while (batch := batches.get()) is not None:
+            while (batch := _next(batches, look)) is not None:
                 yield batch
     except BaseException:
         control.is_over = True
@@ -120,3 +122,14 @@ def run_lanes(lanes: Sequence[Stages], control: Control) -> Generator[Outcomes, 
             raise first
         finally:
             del first, others  # their tracebacks refer to this frame
+
+
+def _next(batches: queue.Queue[Outcomes | None], look: Callable[[], None] | None) -> Outcomes | None:
+    """Wait for the next batch, or the end of a lane."""
+    while look is not None:
+        look()
+        try:
+            return batches.get(timeout=LOOK)
+        except queue.Empty:
+            continue
+    return batches.get()

@@ -7,7 +7,7 @@ recorded, then confirmed: a confirmed lease is in the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 
 from lycosa.records import Outcomes
 from lycosa.stages import Stages
@@ -38,10 +38,15 @@ class Control:
         self.stopping = self.aborting = True
 
 
-def run(stages: Stages, control: Control) -> Iterator[Outcomes]:
-    """Crawl until the frontier is idle or ``control`` stops it; yield each batch once it is confirmed."""
+def run(stages: Stages, control: Control, look: Callable[[], None] | None = None) -> Generator[Outcomes, None, None]:
+    """Crawl until the frontier is idle or ``control`` stops it; yield each batch once it is confirmed.
+
+    look: called in each turn.
+    """
     frontier, fetch, parse, log = stages.frontier, stages.fetch, stages.parse, stages.log
     while not frontier.idle():
+        if look is not None:
+            look()
         if not control.stopping:
             requests = frontier.take(fetch.free())
             log.append_leases(requests)

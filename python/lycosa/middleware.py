@@ -1,6 +1,7 @@
-"""Middleware: hooks in Python that see each batch of requests before it is sent, and each batch of outcomes.
+"""Middleware: hooks in Python that see each batch of requests before it is sent, of responses, and of outcomes.
 
-``middleware_stages.py`` calls them.
+``middleware_stages.py`` calls them. Built in are `DefaultHeaders`, `HttpCache` (``http_cache``), `RateLimit` and
+`BandwidthLimit` (``limits.py``).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lycosa.errors import SettingError, StageError
-from lycosa.records import Outcome, Outcomes, Request, Requests, Response
+from lycosa.records import Outcome, Outcomes, Request, Requests, Response, Responses
 
 #: Longest delay, in seconds: a request that waited for longer than its lease would come back again and again.
 LONGEST_DELAY = 60.0
@@ -27,6 +28,7 @@ class Way:
         """Nothing is answered or delayed yet."""
         self.answered: list[Response] = []
         self.delayed: list[tuple[float, Requests]] = []
+        self.returned: list[tuple[float, Requests]] = []
 
     def answer(self, response: Response) -> None:
         """Use a response instead of the site's: of ``request.respond(…, source="cache")`` or ``request.fail()``."""
@@ -37,31 +39,68 @@ class Way:
         self.answered.append(request.fail("dropped", why))
 
     def delay(self, requests: Request | Requests, seconds: float) -> None:
-        """Let requests go on later: after a minute at most (SettingError)."""
-        if not 0 <= seconds <= LONGEST_DELAY:
-            raise SettingError("delay", seconds, f"0 to {LONGEST_DELAY:g} seconds")
-        batch = Requests([requests]) if isinstance(requests, Request) else requests
-        self.delayed.append((time.monotonic() + seconds, batch))
+        """Let requests go on later, to the next middleware: after a minute at most (SettingError).
+
+        One whose lease does not last for that and an exchange goes back to the frontier instead: see ``give_back``.
+        """
+        self.delayed.append(_later("delay", requests, seconds))
+
+    def give_back(self, requests: Request | Requests, seconds: float = 0.0) -> None:
+        """Give requests back to the frontier after a while, a minute at most (SettingError).
+
+        They wait in their host's queue again, and come again at its next turn. No try is counted.
+        """
+        self.returned.append(_later("give_back", requests, seconds))
+
+
+def _later(name: str, requests: Request | Requests, seconds: float) -> tuple[float, Requests]:
+    """When something is to happen with requests; raises SettingError if that is too late."""
+    if not 0 <= seconds <= LONGEST_DELAY:
+        raise SettingError(name, seconds, f"0 to {LONGEST_DELAY:g} seconds")
+    return time.monotonic() + seconds, Requests([requests]) if isinstance(requests, Request) else requests
 
 
 class Middleware:
-    """Sees batches of pages; robots.txt passes by. Override one method or both, as ``def`` or ``async def``.
+    """Sees batches of pages; robots.txt passes by. Override one method or several, as ``def`` or ``async def``.
 
     ``def``: called by one thread at a time. ``async def``: runs on another thread, and may be called again before it
-    has ended. An exception fails the requests, or replaces the outcomes, of its batch: ``middleware-failed``, with
-    the traceback; failures, and statuses that slow the crawl down (429, 5xx, with Retry-After), stay as they are.
+    has ended. An exception fails the requests, or replaces responses and outcomes, of its batch:
+    ``middleware-failed``, with the traceback; failures, and statuses that slow the crawl down (429, 5xx, with
+    Retry-After), stay as they are.
     """
 
     def requests(self, requests: Requests, way: Way) -> Any:
         """Return the requests that go on, changed or not (``select``, ``map``, ``replace``).
 
-        Each of the others is answered, dropped or delayed by ``way``.
+        Each of the others is answered, dropped, delayed or given back by ``way``.
         """
         return requests
+
+    def responses(self, responses: Responses) -> Any:
+        """Return the responses before they are parsed, changed or not: one for each. Bodies are as received.
+
+        Answers of middleware (``source`` is "cache") and failures come here as well.
+        """
+        return responses
 
     def outcomes(self, outcomes: Outcomes) -> Any:
         """Return the outcomes, changed or not: one for each."""
         return outcomes
+
+    def settled(self, outcomes: Outcomes) -> None:
+        """See outcomes that the crawl has accepted and recorded; ``outcome.retry``: its URL is tried again.
+
+        One whose request has the lease 0 was settled without a request, or, with ``retry``, taken back: what was
+        recorded of the URL before was a captive portal's. A ``def``, called in the thread that iterates; an exception
+        is told.
+        """
+
+    def free(self) -> int | None:
+        """Return how many more requests it takes now, or `None` for any number. A ``def``, called often.
+
+        The crawl takes no more from the frontier: what would have to wait here waits in the queues of its hosts.
+        """
+        return None
 
 
 class ItemMiddleware(Middleware):

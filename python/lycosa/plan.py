@@ -101,6 +101,8 @@ def make_plan(
     _check_places(plan)
     if job.politeness.block_list is not None:
         _core.check_block_list(job.politeness.block_list)
+    if job.fetch.credentials is not None:
+        _core.check_credentials(job.fetch.credentials)
     job.check_contact()
     check_bodies(job)
     return plan

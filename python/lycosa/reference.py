@@ -133,6 +133,8 @@ def _kind(annotation: Any) -> str:
         return " or ".join(", ".join(f'"{value}"' for value in args).rsplit(", ", 1))
     if origin is tuple:
         return "list"
+    if origin is dict and get_origin(args[1]) is Literal:
+        return f"table of {_kind(args[1])}, by {_kind(args[0])}"
     if origin is dict:
         return f"table of {' and '.join(', '.join(get_args(args[0])).rsplit(', ', 1))}"
     if type(None) in args:

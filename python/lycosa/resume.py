@@ -8,11 +8,14 @@ from typing import Any
 
 from lycosa import _core
 from lycosa.errors import SettingError
-from lycosa.job import Job, is_fixed
+from lycosa.job import Job, is_fixed, is_section
 from lycosa.words import by_count, counted
 
 #: What to do about a difference that is not allowed.
 WAY_OUT = "--fresh starts over, another --dir starts another crawl"
+
+#: Settings with URLs that may have passwords and keys.
+URLS = ("proxies.lists", "proxies.pages", "proxies.check")
 
 #: Maximum number of seeds in a message.
 SHOWN = 3
@@ -28,7 +31,8 @@ class Change:
 
     def __str__(self) -> str:
         """Return ``key: old → new``."""
-        return f"{self.key}: {_shown(self.old)} → {_shown(self.new)}"
+        old, new = (_without_secrets(value) if self.key in URLS else value for value in (self.old, self.new))
+        return f"{self.key}: {_shown(old)} → {_shown(new)}"
 
 
 def differences(recorded: Job, given: Job) -> list[str]:
@@ -71,8 +75,8 @@ def _changes(old: dict[str, Any], new: dict[str, Any], section: str = "") -> lis
     changes = []
     for name, value in new.items():
         before, key = old.get(name), f"{section}{name}"
-        if not section and isinstance(value, dict) and isinstance(before, dict):
-            changes += _changes(before, value, f"{key}.")
+        if not section and is_section(name):
+            changes += _changes(before or {}, value, f"{key}.")
         elif value != before and key != "seeds":
             changes.append(Change(key, before, value))
     return changes
@@ -96,6 +100,13 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return _list(value) or "none"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _without_secrets(urls: list[str] | None) -> list[str]:
+    """Return URLs as they may be told."""
+    from lycosa.proxies.web import shown  # only where they have changed
+
+    return [shown(url) for url in urls or ()]
 
 
 def _list(values: Any) -> str:

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import logging
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lycosa import _core
@@ -27,6 +27,8 @@ from lycosa.words import counted
 
 if TYPE_CHECKING:
     from lycosa.middleware import Middleware
+    from lycosa.proxies.sources import Source
+    from lycosa.signals import Signals
 
 logger = logging.getLogger("lycosa")
 
@@ -73,11 +75,12 @@ class Running:
         control: Control,
         change: Change | None = None,
         middleware: Sequence[Middleware] = (),
+        proxies: Source | None = None,
     ) -> None:
         """Open everything; raises StorageError if that fails, and then leaves the job as it was.
 
         directory: the plan's, or a temporary one. change: replaces embedded stages. middleware: sees requests and
-        outcomes.
+        outcomes. proxies: one more source of proxies.
         """
         job = plan.job
         # Before anything is removed or recorded.
@@ -99,6 +102,7 @@ class Running:
         self._record = dataclasses.replace(
             begun, outputs=outputs, last_run=None, streams=plan.streams, requests=given
         )
+        self._middleware = middleware
         self._patience = Patience(lambda: control.stopping or control.is_over)
         self._end: End | None = None
         self._outputs = Outputs(plan, directory, record.id)
@@ -106,9 +110,9 @@ class Running:
             if is_new:
                 # Before the outputs, which have its id, so that they are recognised after a crash.
                 self._write_record()
-            assembled = assemble(job, directory, self._log, self._patience, change, middleware)
+            assembled = assemble(job, directory, self._log, self._patience, change, middleware, proxies)
             self.stages, self._names, self._snapshots = assembled.stages, assembled.names, assembled.snapshots
-            self._lanes = assembled.lanes
+            self._lanes, self._keeper = assembled.lanes, assembled.keeper
             self._recorded: dict[str, Any] = self.stages.log.summary()  # before this session
             self._tell(goes_on)
             self._outputs.open(self.stages.log, self._patience, anew=plan.fresh or (is_new and goes_on))
@@ -127,6 +131,8 @@ class Running:
             raise
         # All outputs are open before the first of their threads starts.
         self._outputs.start()
+        if self._keeper is not None:
+            self._keeper.start()
         self._retain_at, self._check_at = time.monotonic() + RETAIN, 0.0
 
     def start(self) -> None:
@@ -153,14 +159,54 @@ class Running:
         if plan.retry_failed:
             self._reopen_failed(plan.retry_failed)
 
-    def batches(self) -> Generator[Outcomes, None, None]:
-        """Run the loop, on a thread a lane where the frontier has shards; yield each batch once it is confirmed."""
+    def batches(self, signals: Signals | None = None) -> Generator[Outcomes, None, None]:
+        """Run the loop, on a thread a lane where the frontier has shards; yield each batch once it is confirmed.
+
+        signals: of pauses and slower hosts.
+        """
+        look = self._look_for(signals)
         if len(self._lanes) > 1:
             from lycosa.lanes import run_lanes  # only for shards
 
-            yield from run_lanes(self._lanes, self._control)
+            batches = run_lanes(self._lanes, self._control, look)
         else:
-            yield from run(self.stages, self._control)
+            batches = run(self.stages, self._control, look)
+        with contextlib.closing(batches):
+            for batch in batches:
+                yield self._settle(batch)
+
+    def _settle(self, outcomes: Outcomes) -> Outcomes:
+        """Show outcomes that are recorded to middleware; returns them."""
+        for each in self._middleware:
+            try:
+                each.settled(outcomes)
+            except Exception:
+                logger.exception("middleware %s.settled raised an exception; the crawl goes on", type(each).__name__)
+        return outcomes
+
+    def _look_for(self, signals: Signals | None) -> Callable[[], None] | None:
+        """Return what looks for pauses and slower hosts, if somebody listens."""
+        if signals is None:
+            return None
+        from lycosa.signals import HostSlowed, JobPaused, JobResumed, Looks
+
+        if not signals.wanted(HostSlowed, JobPaused, JobResumed):
+            return None
+        slowed = self.stages.frontier.slowed if signals.wanted(HostSlowed) else tuple
+        looks = Looks(signals, self.pauses, slowed)
+        self._patience.meanwhile = looks.look_while_blocked  # a full disk blocks the loop
+        return looks.look
+
+    def pauses(self) -> dict[str, float | None]:
+        """Return why the job pauses now, and since when, in seconds since the epoch; `None`: that is not known."""
+        found: dict[str, float | None] = {}
+        for each in self.stages.frontier.suspensions():
+            found[str(each["cause"])] = float(each["since"])
+        if self._keeper is not None and self._keeper.dry_since is not None:
+            found["proxies"] = self._keeper.dry_since
+        if str(self._directory.path) in self._patience.full():
+            found["disk"] = None
+        return found
 
     def check(self) -> None:
         """Raise the error of a failed sink; write a snapshot when it is due; remove unneeded log files.
@@ -187,13 +233,15 @@ class Running:
         error: the exception that ended the run, if any.
         """
         problems: list[LycosaError] = []
+        if self._keeper is not None:
+            self._keeper.stop()
         try:
             self.stages.fetch.cancel()
         except LycosaError as problem:
             problems.append(problem)
         try:
             # Delayed responses have no outcome: their URLs wait. Outcomes recorded before may be a portal's, too.
-            self.stages.log.append(self.stages.frontier.doubt_held())
+            self.stages.log.append(self._settle(self.stages.frontier.doubt_held()))
             self.stages.log.sync()
         except LycosaError as problem:
             problems.append(problem)
@@ -251,6 +299,7 @@ class Running:
             "log_bytes": self.stages.log.end(),
             "outputs": [sink.url for sink in self._plan.outputs],
             "full_disks": self._patience.full(),
+            "proxies": None if self._keeper is None else self._keeper.report(),
         }
 
     def _doubt_last(self, record: Record) -> None:
@@ -262,11 +311,12 @@ class Running:
         if record.last_run is None and record.totals.sessions > 0:
             given = self._log.end() if record.streams else self._record.confirmed
             self._record = dataclasses.replace(self._record, confirmed=given)
-            self.stages.log.append(self.stages.frontier.doubt_last(max([given, *self._outputs.positions()])))
+            doubted = self.stages.frontier.doubt_last(max([given, *self._outputs.positions()]))
+            self.stages.log.append(self._settle(doubted))
             return
         self.stages.frontier.confirm_last()
         if record.last_run is None or not record.last_run.idle:
-            self.stages.log.append(self.stages.frontier.doubt_last())
+            self.stages.log.append(self._settle(self.stages.frontier.doubt_last()))
 
     def _tell(self, goes_on: bool) -> None:
         """Log what is resumed, and how it differs."""

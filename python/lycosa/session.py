@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lycosa.plan import Plan
     from lycosa.running import Running
     from lycosa.settings import CrawlSettings
+    from lycosa.signals import Signal, Signals
 
 logger = logging.getLogger("lycosa")
 
@@ -41,6 +42,7 @@ def crawl(
     retry_failed: bool | str | Sequence[str] = False,
     stages: Change | None = None,
     middleware: Sequence[Middleware] = (),
+    proxy_source: Callable[[], Iterable[str]] | None = None,
     progress: Callable[[dict[str, Any]], object] | None = None,
     **settings: Unpack[CrawlSettings],
 ) -> Crawl:
@@ -64,6 +66,8 @@ def crawl(
         stages are checked; StageError reports what is wrong with them, and nothing is lost.
     middleware: hooks (``lycosa.Middleware``) that see each batch of requests, in this order, and each batch of
         outcomes, in reverse order. Not recorded: pass them again when the crawl is resumed.
+    proxy_source: called every ``proxies.refresh`` seconds, on a thread of its own; returns proxies, as lines of
+        ``proxies.file``. Not recorded: pass it again when the crawl is resumed.
     progress: called with the report about once a second, on a thread of its own, and once at the end.
     settings: keys of the job, merged over the job file: ``max_pages=100``, ``politeness={"host_interval": 2}``.
 
@@ -86,7 +90,7 @@ def crawl(
         fresh=fresh,
         retry_failed=retry_failed,
     )
-    return Crawl(plan, progress, stages, middleware)
+    return Crawl(plan, progress, stages, middleware, proxy_source)
 
 
 class Crawl:
@@ -98,14 +102,31 @@ class Crawl:
         progress: Callable[[dict[str, Any]], object] | None = None,
         stages: Change | None = None,
         middleware: Sequence[Middleware] = (),
+        proxies: Callable[[], Iterable[str]] | None = None,
     ) -> None:
         """Write nothing yet: the crawl starts with the iteration."""
         self.plan, self._stages, self._middleware = plan, stages, tuple(middleware)
+        self._proxies = proxies
         self._progress = progress
         self.control = Control()
         self._report: dict[str, Any] = {}
         self._running: Running | None = None
         self._used = False
+        self._signals: Signals | None = None
+
+    def on(self, signal: type[Signal], callback: Callable[[Signal], object]) -> None:
+        """Call a function with each `PageFetched`, `HostSlowed`, `JobPaused` or `JobResumed`.
+
+        It is called in the thread that iterates. Subscribe before the iteration. An exception of the function is told
+        to the logger ``lycosa``, and the crawl goes on. Raises SettingError for another signal, and once the crawl
+        has begun.
+        """
+        if self._used:
+            raise SettingError("on", "called after the crawl has begun", "before the iteration")
+        from lycosa.signals import Signals  # only for crawls that send some
+
+        self._signals = self._signals or Signals()
+        self._signals.on(signal, callback)
 
     def __iter__(self) -> Iterator[Outcome]:
         """Run, and yield each URL's last outcome: a page, or a failure (``outcome.error``)."""
@@ -150,13 +171,16 @@ class Crawl:
 
                 temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-"))
                 directory = JobDirectory(Path(temporary))
-            running = self._running = Running(self.plan, directory, self.control, self._stages, self._middleware)
+            hooks = (self._stages, self._middleware, self._proxies)
+            running = self._running = Running(self.plan, directory, self.control, *hooks)
             if self._progress is not None:
                 stack.enter_context(told_every_second(self.report, self._progress))
             try:
                 running.start()
-                for batch in running.batches():
+                for batch in running.batches(self._signals):
                     running.check()
+                    if self._signals is not None:
+                        self._signals.fetched(batch)
                     yield batch
             except BaseException as error:
                 self.control.is_over = True

@@ -43,6 +43,7 @@ class PolitenessSettings(TypedDict, total=False):
 
     robots: bool
     robots_ttl: float
+    tdmrep: bool
     host_interval: float
     address_interval: float
     host_concurrency: int
@@ -63,6 +64,7 @@ class PolitenessSettings(TypedDict, total=False):
     clock_file: str | PathLike[str] | None
     retries: int
     retry_delay: float
+    retry_jitter: float
     max_redirects: int
 
 
@@ -92,11 +94,32 @@ class FetchSettings(TypedDict, total=False):
     total_timeout: float
     max_header_bytes: int
     max_body_bytes: int
+    resume_bytes: int | None
+    content_types: Sequence[str]
     idle_connections: int
     idle_timeout: float
     http2: bool
     ca_file: str | PathLike[str] | None
+    credentials: str | PathLike[str] | None
+    identity: str | PathLike[str] | None
     from_email: str | None
+
+
+class ProxiesSettings(TypedDict, total=False):
+    """Proxies through which all requests go, those for robots.txt too; without a source there are none."""
+
+    file: str | PathLike[str] | None
+    lists: Sequence[str]
+    pages: Sequence[str]
+    pattern: str
+    refresh: float
+    check: Sequence[str]
+    recheck: float
+    order: Sequence[str]
+    sticky: bool
+    concurrency: int
+    tries: int
+    allow_addresses: Sequence[str]
 
 
 class ParseSettings(TypedDict, total=False):
@@ -141,10 +164,14 @@ class CrawlSettings(TypedDict, total=False):
     user_agent: str
     allow_addresses: Sequence[str]
     allow_ports: Sequence[int]
+    usage: Mapping[
+        Literal["train-ai", "search", "ai-input", "ai-use", "bots", "tdm"], Literal["drop", "mark", "ignore"]
+    ]
     names: NamesSettings
     politeness: PolitenessSettings
     frontier: FrontierSettings
     fetch: FetchSettings
+    proxies: ProxiesSettings
     parse: ParseSettings
     store: StoreSettings
     url: UrlSettings

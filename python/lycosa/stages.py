@@ -56,6 +56,12 @@ class Frontier(Protocol):
     def failing(self, max: int) -> list[tuple[str, str, int, float]]:
         """Return failing hosts with waiting URLs: host, kind, number of URLs, earliest end of the retries."""
 
+    def slowed(self) -> list[tuple[str, float, float]]:
+        """Return hosts that are asked more slowly since the last call: host, interval before and now, in seconds.
+
+        Trouble of their own slows them: statuses such as 429 and 503, timeouts. The first call begins.
+        """
+
     def snapshots(self) -> list[int]:
         """Return the log positions of its snapshots, in order."""
 

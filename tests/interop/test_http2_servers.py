@@ -1,22 +1,18 @@
-"""Foreign servers of HTTP/2: nginx, which leaves in the midst of a crawl, and nghttpd."""
+"""Foreign servers of HTTP/2: nginx, which leaves in the midst of a crawl, nghttpd, Caddy and Hypercorn."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import signal
-import socket
-import subprocess
-import time
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import lycosa
 import pytest
 
 from benchmarks.crawl_costs import make_certificate
-from benchmarks.dns_servers import PATH, free_port
+from benchmarks.dns_servers import free_port
+from tests.interop.programs import program, running
 
 PAGES = 60
 NGINX = """
@@ -39,6 +35,46 @@ http {{
 }}
 """
 
+CADDY = """
+{{
+    admin off
+    auto_https off
+    storage file_system {folder}
+    servers {{
+        protocols h1 h2
+    }}
+}}
+https://127.0.0.1:{port} {{
+    bind 127.0.0.1
+    tls {key} {key}
+    encode zstd gzip
+    root * {site}
+    file_server
+}}
+"""
+
+#: Pages of Hypercorn's: hints before the response, a body in many pieces, fields after it.
+APPLICATION = """
+PAGES = {pages}
+
+async def app(scope, receive, send):
+    if scope["type"] != "http":
+        raise NotImplementedError
+    name = scope["path"].strip("/").removesuffix(".html")
+    if name == "robots.txt":
+        await send({{"type": "http.response.start", "status": 404, "headers": []}})
+        await send({{"type": "http.response.body"}})
+        return
+    if "http.response.early_hint" in scope["extensions"]:
+        await send({{"type": "http.response.early_hint", "links": [b"</style.css>; rel=preload"]}})
+    headers = [(b"content-type", b"text/html"), (b"x-protocol", scope["http_version"].encode())]
+    await send({{"type": "http.response.start", "status": 200, "headers": headers}})
+    for number in range(PAGES):
+        piece = b'<a href="/%d.html">x</a>%s' % (number, b"text" * (2_000 if name == "0" else 1))
+        await send({{"type": "http.response.body", "body": piece, "more_body": True}})
+    await send({{"type": "http.response.body"}})
+"""
+
 
 @pytest.fixture(scope="module")
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -58,38 +94,14 @@ def site(tmp_path: Path) -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def running(command: list[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server until the end of the block."""
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as server:
-        try:
-            deadline = time.monotonic() + 10
-            while True:
-                assert server.poll() is None, f"{command[0]} did not start"
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                    break
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-            yield server
-        finally:
-            server.terminate()
-
-
-def program(name: str) -> str:
-    """The path of a program of Debian."""
-    found = shutil.which(name, path=PATH)
-    assert found is not None, f"{name} is missing: see DEBIAN in the Makefile"
-    return found
-
-
-def crawl(port: int, key: Path, concurrency: int) -> lycosa.Crawl:
+def crawl(port: int, key: Path, concurrency: int, *, http2: bool = True) -> lycosa.Crawl:
     """A crawl of the site, without pauses."""
     return lycosa.crawl(
         f"https://127.0.0.1:{port}/index.html",
         user_agent="mybot/1.0 (me@example.org)",
         allow_addresses=["127.0.0.0/8"],
         allow_ports=[port],
-        fetch={"ca_file": str(key)},
+        fetch={"ca_file": str(key), "http2": http2},
         politeness={
             "host_interval": 0,
             "address_interval": 0,
@@ -130,3 +142,36 @@ def test_nghttpd_is_crawled_by_one_connection(site: Path, key: Path) -> None:
     assert len(outcomes) == PAGES + 1
     # The first connection was opened for robots.txt.
     assert not any(outcome.times["tls"] for outcome in outcomes)
+
+
+@pytest.mark.parametrize(("http2", "source"), [(True, "h2"), (False, "http/1.1")])
+def test_caddy_is_crawled_with_its_codings(
+    tmp_path: Path, site: Path, key: Path, *, http2: bool, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, configuration = free_port(), tmp_path / "Caddyfile"
+    configuration.write_text(CADDY.format(folder=tmp_path / "storage", port=port, key=key, site=site))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    command = [program("caddy"), "run", "--config", str(configuration), "--adapter", "caddyfile"]
+    with running(command, port):
+        outcomes = list(crawl(port, key, 8, http2=http2))
+    assert {(outcome.status, outcome.source) for outcome in outcomes} == {(200, source)}
+    sizes = {outcome.url.rpartition("/")[2]: len(outcome.body or b"") for outcome in outcomes}
+    expected = {path.name: path.stat().st_size for path in site.glob("*.html")}
+    assert sizes == expected
+    assert {outcome.header("content-encoding") for outcome in outcomes} <= {"zstd", "gzip"}
+
+
+@pytest.mark.parametrize(("http2", "source"), [(True, "h2"), (False, "http/1.1")])
+def test_hypercorn_with_hints_and_bodies_in_pieces(
+    tmp_path: Path, key: Path, *, http2: bool, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hypercorn_site.py").write_text(APPLICATION.format(pages=PAGES))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    port = free_port()
+    command = [sys.executable, "-m", "hypercorn", "--bind", f"127.0.0.1:{port}", "--certfile", str(key)]
+    with running([*command, "--keyfile", str(key), "hypercorn_site:app"], port):
+        outcomes = list(crawl(port, key, 8, http2=http2))
+    assert {(outcome.status, outcome.source) for outcome in outcomes} == {(200, source)}
+    assert len(outcomes) == PAGES + 1
+    assert {outcome.header("x-protocol") for outcome in outcomes} == {"2" if http2 else "1.1"}
+    assert max(len(outcome.body or b"") for outcome in outcomes) > PAGES * 8_000

@@ -39,6 +39,14 @@ async def statuses(names: AsyncIterator[str]) -> list[str]:
         return [answer.status async for answers in stream for answer in answers]
 
 
+def middleware_and_signals() -> None:
+    """A cache, a limit, and who listens."""
+    cache, limit = lycosa.HttpCache("cache", always=True), lycosa.RateLimit(0.5, by=lambda request: request.host)
+    crawl = lycosa.crawl("https://example.com/", user_agent="me@example.org", middleware=[cache, limit])
+    crawl.on(lycosa.PageFetched, lambda page: print(page.url))
+    crawl.on(lycosa.JobPaused, lambda pause: print(pause.url))  # type: ignore[attr-defined]
+
+
 def mistakes() -> None:
     """What type checkers find: mypy says where an ignored error is none."""
     lycosa.crawl("https://example.com/", max_pagess=3)  # type: ignore[call-arg]

@@ -60,6 +60,9 @@ SEEDED = {"seeds": ["http://example.com/"]}
         ({"store": {"fields": ["url", "titel"]}}, ["store.fields", "titel", "did you mean title?"]),
         ({"user_agent": "two\nlines"}, ["user_agent", "printable ASCII"]),
         ({"fetch": 3}, ["fetch: '3' must be a table of settings"]),
+        ({"fetch": {"content_types": ["html"]}}, ["fetch.content_types", "'html'", "such as text/html or image/*"]),
+        ({"fetch": {"content_types": ["text/html; charset=x"]}}, ["fetch.content_types", "such as text/html"]),
+        ({"fetch": {"content_types": ["*/html"]}}, ["fetch.content_types", "such as text/html"]),
         ({"fetch": {"from_email": "me"}}, ["fetch.from_email", "'me'", "crawl@example.org"]),
         ({"fetch": {"from_email": "me@example.org\nX: y"}}, ["fetch.from_email", "crawl@example.org"]),
         ({"politeness": {"max_interval": 1e9}}, ["politeness.max_interval", "less than or equal to 3600"]),
@@ -88,7 +91,7 @@ def test_a_weight_of_ones_own_is_one_setting_that_is_laid_over_another_as_a_whol
     assert changes[0].startswith("names.weight: {'time': 1.0, 'ttl': 0.0, ")
 
 
-@pytest.mark.parametrize("name", ["headers", "extra_headers", "cookies", "exclude", "include", "content_types"])
+@pytest.mark.parametrize("name", ["headers", "extra_headers", "cookies", "exclude", "include", "passwords"])
 def test_a_key_that_resembles_none_is_told_with_those_that_there_are(name: str) -> None:
     with pytest.raises(SettingError) as caught:
         make_job({"fetch": {name: "x"}})
@@ -226,3 +229,20 @@ def test_none_is_none_for_every_setting_that_may_be_none_and_for_no_other() -> N
     assert make_job({"max_depth": 0}).max_depth == 0
     with pytest.raises(SettingError, match=r"fetch\.slots"):
         make_job({"fetch": {"slots": "none"}})
+
+
+def test_uses_have_known_names_and_robots_txt_is_read_for_them() -> None:
+    with pytest.raises(SettingError, match="usage: 'ai-train' is not allowed; allowed: 'train-ai', 'search'"):
+        make_job({**SEEDED, "usage": {"ai-train": "drop"}})
+    with pytest.raises(
+        SettingError, match=r"usage\.train-ai: 'no' is not allowed; allowed: 'drop', 'mark' or 'ignore'"
+    ):
+        make_job({**SEEDED, "usage": {"train-ai": "no"}})
+    with pytest.raises(SettingError, match=r"robots\.txt reserves pages"):
+        make_job({**SEEDED, "usage": {"tdm": "drop"}, "politeness": {"robots": False}})
+    with pytest.raises(SettingError, match=r"politeness\.tdmrep: .* allowed: false without politeness\.robots"):
+        make_job({**SEEDED, "politeness": {"robots": False, "tdmrep": True}})
+    assert make_job(merge({**SEEDED, "usage": {"tdm": "mark"}}, {"usage": {"train-ai": "drop"}})).usage == {
+        "tdm": "mark",
+        "train-ai": "drop",
+    }

@@ -16,6 +16,7 @@ from lycosa.stages import Stages
 
 SITE = "http://93.184.216.34"
 HTML = [("Content-Type", "text/html; charset=utf-8")]
+LICENSE = '</license.xml>; rel="license"; type="application/rsl+xml"'
 
 
 def stages(tmp_path: Path, answers: dict[str, Answer], **settings: Any) -> Stages:
@@ -141,3 +142,37 @@ def test_a_page_has_everything_that_was_received(tmp_path: Path) -> None:
     assert [value for name, value in page.headers if name == "x-a"] == ["1", "2"]
     assert (page.address, set(page.times)) == ("93.184.216.34", {"name", "connect", "tls", "first_byte", "body"})
     assert repr(page) == f"<Outcome 200 {SITE}/>"
+
+
+def test_pages_that_are_reserved_against_a_use_of_the_job_are_left_out(tmp_path: Path) -> None:
+    answers: dict[str, Answer] = {
+        "/robots.txt": (200, [], b"User-agent: *\nContent-Usage: /art/ train-ai=n\n"),
+        "/": (200, HTML, b"<a href=/art/1>1</a><a href=/meta>2</a><a href=/field>3</a><a href=/free>4</a>"),
+        "/meta": (200, HTML, b"<meta name=robots content=noai><a href=/unseen>x</a>"),
+        "/field": (200, [*HTML, ("Content-Usage", "train-ai=n, search=n")], b""),
+        "/free": (200, [*HTML, ("Content-Usage", "search=n")], b""),
+    }
+    policy = {"train-ai": "drop", "search": "ignore"}
+    pages = {page.url.removeprefix(SITE): page for page in crawl(stages(tmp_path / "drop", answers, usage=policy))}
+    refused = {path: page.error for path, page in pages.items() if page.error}
+    assert refused == dict.fromkeys(["/art/1", "/meta", "/field"], "usage-refused")
+    assert (pages["/free"].usage, pages["/art/1"].address) == ([], None), "it was not asked for"
+    assert "/unseen" not in pages
+    marked = {page.url.removeprefix(SITE): page for page in crawl(stages(tmp_path / "mark", answers))}
+    assert marked["/art/1"].usage == [("train-ai", False, "robots.txt")]
+    assert marked["/field"].usage == [("train-ai", False, "content-usage"), ("search", False, "content-usage")]
+
+
+def test_what_sites_ask_for_is_told_and_never_asked_for_twice(tmp_path: Path) -> None:
+    answers: dict[str, Answer] = {
+        "/": (200, HTML, b"<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>"),
+        "/1": (402, [("crawler-price", "USD 0.01")], b""),
+        "/2": (402, [("crawler-price", "usd 1.5")], b""),
+        "/3": (401, [("WWW-Authenticate", 'License error="invalid_request"'), ("Link", LICENSE)], b""),
+    }
+    made = stages(tmp_path, answers)
+    pages = {page.url.removeprefix(SITE): page for page in crawl(made)}
+    summary = made.log.summary()
+    assert (summary["prices"], summary["licenses"], summary["retries"]) == ({"USD": 1.51}, 1, 0)
+    assert [pages[path].price for path in ("/1", "/2", "/3", "/")] == ["USD 0.01", "USD 1.5", None, None]
+    assert pages["/3"].license == f"{SITE}/license.xml"

@@ -11,7 +11,7 @@ from typing import Any
 
 import lycosa
 import pytest
-from lycosa import ItemMiddleware, Middleware, Outcome, Outcomes, Request, Requests, Response, Way
+from lycosa import ItemMiddleware, Middleware, Outcome, Outcomes, Request, Requests, Response, Responses, Way
 from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
 from lycosa.settings import PolitenessSettings
@@ -344,3 +344,209 @@ def test_a_crawl_that_is_stopped_waits_for_no_delayed_request() -> None:
     assert time.monotonic() - began < 10
     counts = crawl.report()["frontier"]
     assert counts["waiting"] + counts["leased"] == 1
+
+
+class Titling(Middleware):
+    """Replaces the body of each response by one that has what it had in its title, and a letter."""
+
+    def __init__(self, letter: str) -> None:
+        self._letter = letter
+        self.seen: list[tuple[str, str | None]] = []
+
+    def responses(self, responses: Responses) -> Responses:
+        self.seen += [(response.request.path, response.source or response.error) for response in responses]
+
+        def change(response: Response) -> Response:
+            if response.status is None:
+                return response
+            return response.replace(body=response.body.replace(b"</title>", self._letter.encode() + b"</title>"))
+
+        return responses.map(change)
+
+
+class SlowTitling(Titling):
+    """The same, asynchronously."""
+
+    async def responses(self, responses: Responses) -> Responses:  # type: ignore[override]
+        await asyncio.sleep(0.05)
+        return super().responses(responses)
+
+
+@pytest.mark.parametrize("kinds", [(Titling, Titling), (SlowTitling, SlowTitling), (SlowTitling, Titling)])
+def test_responses_pass_in_reverse_before_they_are_parsed(kinds: Sequence[type[Titling]]) -> None:
+    first, second = kinds[0]("1"), kinds[1]("2")
+    _, outcomes = crawl(first, second)
+    assert {path: outcome.title for path, outcome in outcomes.items()} == {"/": "start21", "/a": "/a21", "/b": "/b21"}
+    expected = [("/", "http/1.1"), ("/a", "http/1.1"), ("/b", "http/1.1")]
+    assert sorted(first.seen) == sorted(second.seen) == expected, "robots.txt passes by"
+
+
+def test_answers_and_drops_are_responses_as_well() -> None:
+    titling = Titling("1")
+    _, outcomes = crawl(titling, Choosing())
+    assert outcomes["/"].title == "start1"
+    assert sorted(titling.seen) == [("/", "cache"), ("/a", "dropped"), ("/b", "http/1.1"), ("/c", "http/1.1")]
+
+
+def test_responses_that_parse_gives_back_pass_once() -> None:
+    titling = Titling("1")
+
+    from lycosa.middleware_hooks import Hooks
+    from lycosa.middleware_stages import MiddlewareFetch, _Lane
+
+    class Twice:
+        """A fetch that completes the same response twice."""
+
+        def __init__(self) -> None:
+            self.response = Request(f"{SITE}/").respond(200, headers=HTML, body=b"<title>a</title>")
+
+        def completed(self, max: int, within: float) -> Responses:
+            return Responses([self.response])
+
+    lane, fetch = _Lane(), Twice()
+    made = MiddlewareFetch(fetch, Hooks([titling]), lane, 1.0)  # type: ignore[arg-type]
+    fetch.response = made.completed(1, 0.0)[0]
+    assert fetch.response.body == b"<title>a1</title>"
+    assert made.completed(1, 0.0)[0].body == b"<title>a1</title>"
+    assert len(titling.seen) == 1
+
+
+class FailingResponses(Middleware):
+    """Raises for each batch of responses."""
+
+    def responses(self, responses: Responses) -> Any:
+        raise RuntimeError("no responses")
+
+
+class FailingResponsesLater(Middleware):
+    """The same, asynchronously."""
+
+    async def responses(self, responses: Responses) -> Any:
+        raise RuntimeError("no responses")
+
+
+@pytest.mark.parametrize("kind", [FailingResponses, FailingResponsesLater])
+def test_an_exception_about_responses_fails_them_with_the_traceback(kind: type[Middleware]) -> None:
+    _, outcomes = crawl(kind())
+    assert outcomes["/"].error == "middleware-failed"
+    assert "RuntimeError: no responses" in (outcomes["/"].error_detail or "")
+
+
+class LosingResponses(Middleware):
+    """Loses responses."""
+
+    def responses(self, responses: Responses) -> Any:
+        return Responses()
+
+
+class WrongFree(Middleware):
+    """Takes a wrong number of requests."""
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+
+    def free(self) -> Any:
+        return 1 / 0 if self._given is None else self._given
+
+
+@pytest.mark.parametrize(
+    ("middleware", "told"),
+    [
+        (LosingResponses(), "LosingResponses.responses got 1 responses, and returned 0, or others"),
+        (WrongFree(-1), "WrongFree.free returned -1; expected: an int from 0, or None"),
+        (WrongFree("3"), "WrongFree.free returned '3'"),
+        (WrongFree(None), "WrongFree.free raised ZeroDivisionError"),
+    ],
+)
+def test_what_breaks_the_contract_of_responses_and_numbers_ends_the_crawl(middleware: Middleware, told: str) -> None:
+    with pytest.raises(lycosa.StageError) as raised:
+        crawl(middleware)
+    assert told in str(raised.value)
+
+
+def test_middleware_limits_what_is_taken_from_the_frontier() -> None:
+    class One(Middleware):
+        """Takes one request at a time."""
+
+        def __init__(self) -> None:
+            self.under_way, self.most = 0, 0
+
+        def free(self) -> int:
+            return 1 - self.under_way
+
+        def requests(self, requests: Requests, way: Way) -> Requests:
+            self.under_way += len(requests)
+            self.most = max(self.most, self.under_way)
+            return requests
+
+        def outcomes(self, outcomes: Outcomes) -> Outcomes:
+            self.under_way -= len(outcomes)
+            return outcomes
+
+    one = One()
+    _, outcomes = crawl(one)
+    assert (len(outcomes), one.most) == (3, 1)
+
+
+class Returning(Middleware):
+    """Gives each request back once, or delays it."""
+
+    def __init__(self, delay: bool) -> None:
+        self.came: list[str] = []
+        self._delay = delay
+
+    def requests(self, requests: Requests, way: Way) -> Requests:
+        is_new = [request.path not in self.came for request in requests]
+        self.came += [request.path for request in requests]
+        if any(is_new):
+            new = requests.select(is_new)
+            way.delay(new, 60.0) if self._delay else way.give_back(new, 0.05)
+        return requests.select([not new for new in is_new])
+
+
+def test_requests_that_are_given_back_come_again_and_no_try_is_counted() -> None:
+    returning = Returning(delay=False)
+    fetch, outcomes = crawl(returning)
+    assert sorted(returning.came) == sorted(["/", "/a", "/b"] * 2)
+    assert len(fetch.pages()) == 3
+    assert [(outcome.status, outcome.attempt) for outcome in outcomes.values()] == [(200, 0)] * 3
+
+
+def test_a_request_whose_lease_does_not_last_for_its_delay_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lycosa.middleware_stages.MARGIN", 100_000.0)
+    began, returning = time.monotonic(), Returning(delay=True)
+    fetch, outcomes = crawl(returning)
+    assert time.monotonic() - began < 30
+    assert sorted(returning.came) == sorted(["/", "/a", "/b"] * 2)
+    assert (len(fetch.pages()), len(outcomes)) == (3, 3)
+
+
+class Leaving(Middleware):
+    """Wants to end the process."""
+
+    async def outcomes(self, outcomes: Outcomes) -> Outcomes:
+        raise SystemExit(3)
+
+
+def test_an_asynchronous_hook_that_wants_to_end_the_process_ends_the_crawl() -> None:
+    with pytest.raises(lycosa.StageError, match=r"Leaving.outcomes raised SystemExit\(3\)"):
+        crawl(Leaving())
+
+
+class Keeping(Middleware):
+    """Keeps what the crawl has accepted."""
+
+    def __init__(self) -> None:
+        self.accepted: list[tuple[str, int | None]] = []
+
+    def settled(self, outcomes: Outcomes) -> None:
+        self.accepted += [(outcome.request.path, outcome.status) for outcome in outcomes]
+        raise RuntimeError("once too often")
+
+
+def test_accepted_outcomes_are_shown_and_an_exception_there_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    keeping = Keeping()
+    _, outcomes = crawl(keeping)
+    assert sorted(keeping.accepted) == [("/", 200), ("/a", 200), ("/b", 200), ("/robots.txt", 404)]
+    assert len(outcomes) == 3
+    assert "Keeping.settled" in caplog.text

@@ -30,6 +30,12 @@ def test_what_may_change_is_shown() -> None:
     )[:3] == ["max_pages: 5 → none", "politeness.robots: true → false", "politeness.retries: 2 → 7"]
 
 
+def test_a_policy_of_uses_may_change() -> None:
+    before, after = {"usage": {"train-ai": "drop"}}, {"usage": {"train-ai": "mark"}}
+    assert told(before, after) == ["usage: {'train-ai': 'drop'} → {'train-ai': 'mark'}"]
+    assert told(before, {}) == ["usage: {'train-ai': 'drop'} → {}"]
+
+
 @pytest.mark.parametrize(
     ("recorded", "given", "words"),
     [
@@ -56,3 +62,10 @@ def test_seeds_may_come_and_go() -> None:
         "seeds added: http://0.example/, http://1.example/, http://2.example/ and 2 more",
         "seeds no longer listed, but still in the queue or fetched: http://a.example/",
     ]
+
+
+def test_changed_lists_of_proxies_are_told_without_their_secrets() -> None:
+    lists = [[f"https://me:secret@lists.example/secret{number}?key=secret"] for number in range(2)]
+    changes = told({"proxies": {"lists": lists[0]}}, {"proxies": {"lists": lists[1]}})
+    assert changes == ["proxies.lists: https://lists.example/… → https://lists.example/…"]
+    assert told({}, {"proxies": {"lists": lists[0]}})[0] == "proxies.lists: none → https://lists.example/…"

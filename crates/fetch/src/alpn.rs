@@ -1,11 +1,13 @@
 //! HTTP, of the version that the server chooses: HTTP/2 if it offers that, HTTP/1.1 otherwise.
 //!
-//! Requests of an origin that come while its first connection is being opened wait for what the server chooses, so that an origin
-//! with HTTP/2 gets one connection.
+//! Requests of an origin that come while its first connection is being opened by the same route wait for what the server chooses, so
+//! that an origin with HTTP/2 gets one connection. If it cannot be opened, those that wait for the same addresses fail as it did: one
+//! after the other, each would wait for as long as the first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -17,9 +19,10 @@ use crate::connect::Dialer;
 use crate::dial::{Dial, Dialed};
 use crate::http1::Http1;
 use crate::http2::Http2;
-use crate::progress::Progress;
+use crate::progress::{Progress, ended_by};
 use crate::settings::Settings;
 use crate::transport::{Answer, BodyReader, Transport};
+use crate::watch::Watch;
 
 /// The names of the protocols (RFC 7301; RFC 9113 section 3.1).
 pub(crate) const HTTP1: &[u8] = b"http/1.1";
@@ -33,9 +36,12 @@ pub struct Http<D: Dial = Dialer> {
     clock: Clock,
     http1: Http1<D>,
     http2: Http2,
-    /// First connections that are being opened, by origin.
-    opening: RefCell<HashMap<Box<str>, Rc<Opening>>>,
+    /// First connections that are being opened.
+    opening: RefCell<HashMap<Way, Rc<Opening>>>,
 }
+
+/// An origin and the name of the proxy: one that is silent delays nobody else.
+type Way = (Box<str>, Option<Box<str>>);
 
 impl<D: Dial> Http<D> {
     /// A transport without connections; fails if a setting cannot be used.
@@ -48,26 +54,33 @@ impl<D: Dial> Http<D> {
         })
     }
 
-    /// Opens a stream; for the first of an origin, others wait.
+    /// Opens a stream; for the first of a way, others wait.
     async fn dial(&self, request: &Request, progress: &Progress) -> Result<Dialed<D::Stream>, Failure> {
         progress.connecting();
-        self.http1.dialer.dial(request, progress).await
+        // Boxed: few requests open connections, and its state is large.
+        Box::pin(self.http1.dialer.dial(request, progress)).await
     }
 
-    /// Waits while another request opens the first connection of the origin; returns what that came to, or that this request is
-    /// the first.
+    /// Waits while another request opens the first connection of the origin by the same route; returns what that came to, or that
+    /// this request is the first.
     async fn turn(&self, request: &Request, progress: &Progress) -> Turn<'_, D> {
-        let origin = request.url.origin();
-        let other = self.opening.borrow().get(origin).cloned();
+        let way: Way = (request.url.origin().into(), request.route.proxy().map(Box::from));
+        let other = self.opening.borrow().get(&way).cloned();
         let Some(other) = other else {
-            let opening = Rc::new(Opening::default());
-            self.opening.borrow_mut().insert(origin.into(), opening.clone());
-            return Turn::First(First { http: self, origin: origin.into(), opening });
+            let addresses = request.route.addresses().into();
+            let opening = Rc::new(Opening { addresses, ..Opening::default() });
+            self.opening.borrow_mut().insert(way.clone(), opening.clone());
+            return Turn::First(First { http: self, way, opening, watch: progress.watch.clone() });
         };
-        progress.connecting();
+        progress.resting(); // connect_timeout is for this request's own connection
         other.ended.notified().await;
         other.ended.notify_one(); // the next that waits
-        if other.is_http1.get() { Turn::Http1 } else { Turn::Again }
+        let failure = other.failure.borrow().clone();
+        match failure {
+            Some(failure) if *other.addresses == *request.route.addresses() => Turn::Failed(failure),
+            _ if other.is_http1.get() => Turn::Http1,
+            _ => Turn::Again,
+        }
     }
 }
 
@@ -94,16 +107,23 @@ impl<D: Dial> Transport for Http<D> {
                     Err(_not_begun) => continue,
                 }
             }
-            let turn = self.turn(request, progress).await;
-            if matches!(turn, Turn::Again) {
-                continue;
-            }
-            let dialed = self.dial(request, progress).await?;
+            let turn = match self.turn(request, progress).await {
+                Turn::Again => continue,
+                Turn::Failed(failure) => return Err(failure),
+                turn => turn,
+            };
+            let dialed = match self.dial(request, progress).await {
+                Ok(dialed) => dialed,
+                Err(failure) => {
+                    turn.ends_with_failure(&failure);
+                    return Err(failure);
+                }
+            };
             if dialed.protocol.as_deref() != Some(HTTP2) {
                 turn.ends_with_http1();
                 return Ok(self.http1.exchange_first(dialed, request, progress).await?.map(Body::One));
             }
-            let session = self.http2.start(dialed, request).await?;
+            let session = Box::pin(self.http2.start(dialed, request)).await?;
             drop(turn);
             let begun = self.http2.exchange(session, request, &self.http1.template, progress, false).await;
             return match begun {
@@ -133,6 +153,10 @@ struct Opening {
     ended: Notify,
     /// Whether the server chose HTTP/1.1: those that wait open connections of their own.
     is_http1: Cell<bool>,
+    /// The addresses that it is opened to.
+    addresses: Box<[IpAddr]>,
+    /// Why it could not be opened.
+    failure: RefCell<Option<Failure>>,
 }
 
 /// What a request that needs a new connection does.
@@ -143,6 +167,8 @@ enum Turn<'t, D: Dial> {
     Http1,
     /// It looks for a session again.
     Again,
+    /// It fails as the first one did.
+    Failed(Failure),
 }
 
 impl<D: Dial> Turn<'_, D> {
@@ -152,18 +178,31 @@ impl<D: Dial> Turn<'_, D> {
             first.opening.is_http1.set(true);
         }
     }
+
+    /// Others fail, too.
+    fn ends_with_failure(self, failure: &Failure) {
+        if let Turn::First(first) = self {
+            *first.opening.failure.borrow_mut() = Some(failure.clone());
+        }
+    }
 }
 
 /// The request that opens the first connection, until it is open or given up.
 struct First<'t, D: Dial> {
     http: &'t Http<D>,
-    origin: Box<str>,
+    way: Way,
     opening: Rc<Opening>,
+    /// The time-outs of its exchange.
+    watch: Rc<Watch>,
 }
 
 impl<D: Dial> Drop for First<'_, D> {
     fn drop(&mut self) {
-        self.http.opening.borrow_mut().remove(&self.origin);
+        let silent = FailureKind::ConnectTimeout;
+        if self.watch.rung() == Some(silent) {
+            *self.opening.failure.borrow_mut() = Some(ended_by(silent));
+        }
+        self.http.opening.borrow_mut().remove(&self.way);
         self.opening.ended.notify_one();
     }
 }

@@ -58,6 +58,8 @@ pub(crate) struct Connection<S: AsyncRead + AsyncWrite + Unpin + 'static> {
     /// The certificate, over TLS.
     pub(crate) certificate: Option<Arc<Certificate>>,
     link: Link<S>,
+    /// Counts it as open.
+    _open: Rc<()>,
 }
 
 /// hyper's two halves of an open connection.
@@ -95,12 +97,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Link<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Connection<S> {
-    /// Starts HTTP/1 on a stream.
-    pub(crate) async fn start(dialed: Dialed<S>, options: &http1::Builder) -> hyper::Result<Self> {
+    /// Starts HTTP/1 on a stream. Until it is dropped, the connection has a clone of `open`.
+    pub(crate) async fn start(
+        dialed: Dialed<S>,
+        open: &Rc<()>,
+        options: &http1::Builder,
+    ) -> hyper::Result<Self> {
         let Dialed { stream, address, certificate, .. } = dialed;
         let recorder = Recorder::default();
         let link = Link::open(stream, &recorder, options).await?;
-        Ok(Connection { address, recorder, certificate, link })
+        Ok(Connection { address, recorder, certificate, link, _open: open.clone() })
     }
 
     /// Drops the buffers of an idle connection until [`Connection::wake`].

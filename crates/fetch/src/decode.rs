@@ -23,6 +23,10 @@ const ZSTD_WINDOW_LOG: u32 = 23;
 /// The base-2 logarithm of the largest zlib window, 32 KiB, for gzip and raw deflate.
 const WINDOW_BITS: u8 = 15;
 
+/// Bytes of a body's beginning that are decoded, and that this comes to: more than [`PART`], and than a block of zstd (128 KiB), of which
+/// nothing is known before its end.
+pub(crate) const BEGINNING: usize = 160 << 10;
+
 /// Bytes that a decoder writes at once.
 const PART: usize = 16 * 1024;
 
@@ -57,13 +61,9 @@ pub fn decode(body: &Bytes, content_encoding: Option<&str>, limit: usize) -> Res
         if bytes.is_empty() {
             break; // servers also list a coding for empty bodies
         }
-        let decoded = match coding {
-            Coding::Gzip => gunzip(&bytes, left),
-            Coding::Deflate => inflate(&bytes, left),
-            Coding::Brotli => unbrotli(&bytes, left),
-            Coding::Zstd => unzstd(&bytes, left),
-        };
-        bytes = finish(decoded.map_err(|problem| problem.failure(coding, limit))?);
+        let mut output = Vec::new();
+        coding.undo(&bytes, left, &mut output).map_err(|problem| problem.failure(coding, limit))?;
+        bytes = finish(output);
         // The next coding's input is in memory with its output: both count.
         left = limit - bytes.len();
     }
@@ -71,6 +71,31 @@ pub fn decode(body: &Bytes, content_encoding: Option<&str>, limit: usize) -> Res
         return Err(Problem::TooLarge.failure(Coding::Gzip, limit));
     }
     Ok(bytes)
+}
+
+/// The beginning of a body of which the beginning is known, without its codings: some of its bytes, about [`BEGINNING`] at most. `None`
+/// if it has a coding that is not supported.
+pub(crate) fn beginning(body: &[u8], content_encoding: Option<&str>) -> Option<Vec<u8>> {
+    let mut bytes = body.get(..BEGINNING).unwrap_or(body).to_vec();
+    for coding in codings(content_encoding.unwrap_or_default()).ok()?.into_iter().rev() {
+        let mut output = Vec::new();
+        // It ends somewhere: what was decoded until there is there.
+        let _ = coding.undo(&bytes, BEGINNING, &mut output);
+        bytes = output;
+    }
+    Some(bytes)
+}
+
+impl Coding {
+    /// Decodes data and appends to the output, which has what was decoded also if that fails.
+    fn undo(self, input: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), Problem> {
+        match self {
+            Coding::Gzip => gunzip(input, limit, output),
+            Coding::Deflate => inflate(input, limit, output),
+            Coding::Brotli => unbrotli(input, limit, output),
+            Coding::Zstd => unzstd(input, limit, output),
+        }
+    }
 }
 
 /// Why data does not decode.
@@ -116,29 +141,28 @@ fn codings(field: &str) -> Result<Vec<Coding>, Failure> {
 }
 
 /// gzip: one or more members (RFC 1952 section 2.2); other data after them is ignored.
-fn gunzip(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
-    let (mut output, mut rest) = (Vec::new(), input);
+fn gunzip(input: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), Problem> {
+    let mut rest = input;
     for _ in 0..MAX_MEMBERS {
-        rest = stream(Decompress::new_gzip(WINDOW_BITS), rest, &mut output, limit)?;
+        rest = stream(Decompress::new_gzip(WINDOW_BITS), rest, output, limit)?;
         if !rest.starts_with(&[0x1f, 0x8b]) {
-            return Ok(output);
+            return Ok(());
         }
     }
     Err(Problem::Broken("too many members".to_owned()))
 }
 
 /// deflate: zlib as in RFC 9110, or raw as some servers send it.
-fn inflate(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+fn inflate(input: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), Problem> {
     let is_zlib =
         matches!(*input, [a, b, ..] if a & 0x0f == 8 && u16::from_be_bytes([a, b]).is_multiple_of(31));
-    let mut output = Vec::new();
     if is_zlib {
-        match stream(Decompress::new(true), input, &mut output, limit) {
+        match stream(Decompress::new(true), input, output, limit) {
             Err(Problem::Broken(_)) => output.clear(), // raw data may begin like a zlib header by chance
-            ended => return ended.map(|_| output),
+            ended => return ended.map(|_| ()),
         }
     }
-    stream(Decompress::new(false), input, &mut output, limit).map(|_| output)
+    stream(Decompress::new(false), input, output, limit).map(|_| ())
 }
 
 /// Inflates one stream and appends to the output; returns the input after it.
@@ -157,10 +181,9 @@ fn stream<'a>(
         // follows.
         let space = (output.capacity() - before.0).min(INFLATED);
         output.resize(before.0 + space, 0);
-        let status = state
-            .decompress(rest, &mut output[before.0..], FlushDecompress::None)
-            .map_err(|error| Problem::Broken(error.to_string()))?;
+        let ended = state.decompress(rest, &mut output[before.0..], FlushDecompress::None);
         output.truncate(before.0 + usize::try_from(state.total_out() - before.1).unwrap_or(0));
+        let status = ended.map_err(|error| Problem::Broken(error.to_string()))?;
         if output.len() > limit {
             return Err(Problem::TooLarge);
         }
@@ -181,10 +204,10 @@ fn stream<'a>(
 
 /// brotli as in RFC 7932, with windows of up to 16 MiB. The large windows of RFC 9841, which is not a content
 /// coding, would cost up to 1 GiB before the first byte of output; the decoder rejects them by their header.
-fn unbrotli(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
+fn unbrotli(input: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), Problem> {
     let alloc = StandardAlloc::default();
     let mut state = BrotliState::new_strict(alloc, alloc, alloc);
-    let mut output = Vec::with_capacity(first_guess(input, limit));
+    output.reserve_exact(first_guess(input, limit));
     let mut part = vec![0; PART];
     let (mut left, mut taken, mut total) = (input.len(), 0, 0);
     loop {
@@ -199,9 +222,9 @@ fn unbrotli(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
             &mut total,
             &mut state,
         );
-        append(&mut output, &part[..filled], limit)?;
+        append(output, &part[..filled], limit)?;
         match result {
-            BrotliResult::ResultSuccess => return Ok(output),
+            BrotliResult::ResultSuccess => return Ok(()),
             BrotliResult::NeedsMoreOutput => {}
             BrotliResult::NeedsMoreInput => return Err(Problem::CutOff),
             BrotliResult::ResultFailure => return Err(Problem::Broken("invalid data".to_owned())),
@@ -210,16 +233,16 @@ fn unbrotli(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
 }
 
 /// zstd: one or more frames.
-fn unzstd(input: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
-    let mut output = Vec::with_capacity(first_guess(input, limit));
+fn unzstd(input: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), Problem> {
+    output.reserve_exact(first_guess(input, limit));
     let mut part = vec![0; PART];
     let mut decoder = zstd::stream::read::Decoder::with_buffer(input)
         .map_err(|error| Problem::Broken(error.to_string()))?;
     decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(|error| Problem::Broken(error.to_string()))?;
     loop {
         match decoder.read(&mut part) {
-            Ok(0) => return Ok(output),
-            Ok(filled) => append(&mut output, &part[..filled], limit)?,
+            Ok(0) => return Ok(()),
+            Ok(filled) => append(output, &part[..filled], limit)?,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(Problem::CutOff),
             Err(error) => return Err(Problem::Broken(error.to_string())),
         }

@@ -13,7 +13,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use crate::observed::Observed;
 use crate::progress::Progress;
+use crate::tls::FirstByte;
 
 /// Opens streams on which the requests' protocol is spoken: TCP, with TLS where the URL is `https`.
 ///
@@ -43,54 +45,70 @@ pub struct Dialed<S> {
     pub certificate: Option<Arc<Certificate>>,
 }
 
-/// A TCP connection, plain or encrypted.
+/// A stream to the site, plain or encrypted.
 #[derive(Debug)]
 pub enum Socket {
     /// `http`.
-    Plain(TcpStream),
+    Plain(Carrier),
     /// `https`.
+    Tls(Box<TlsStream<Observed<Carrier, FirstByte>>>),
+}
+
+/// What carries the bytes: a connection to the site, or a tunnel through a proxy.
+#[derive(Debug)]
+pub enum Carrier {
+    /// TCP.
+    Tcp(TcpStream),
+    /// TLS to a proxy.
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl AsyncRead for Socket {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Socket::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Socket::Tls(stream) => match Pin::new(stream).poll_read(context, buffer) {
-                // Closed without close_notify, as many servers do: treated as the end. If HTTP has the
-                // length, truncation is detected anyway; otherwise browsers accept the body, too.
-                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    Poll::Ready(Ok(()))
+/// Delegates to the stream of each variant.
+macro_rules! delegate {
+    ($name:ident: $($variant:ident),+) => {
+        impl AsyncRead for $name {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                buffer: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                let polled = match self.get_mut() {
+                    $($name::$variant(stream) => Pin::new(stream).poll_read(context, buffer),)+
+                };
+                match polled {
+                    // TLS that was closed without close_notify, as many servers do: treated as the end. If HTTP has the
+                    // length, truncation is detected anyway; otherwise browsers accept the body, too.
+                    Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
+                    polled => polled,
                 }
-                polled => polled,
-            },
+            }
         }
-    }
+
+        impl AsyncWrite for $name {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+                bytes: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                match self.get_mut() {
+                    $($name::$variant(stream) => Pin::new(stream).poll_write(context, bytes),)+
+                }
+            }
+
+            fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                match self.get_mut() {
+                    $($name::$variant(stream) => Pin::new(stream).poll_flush(context),)+
+                }
+            }
+
+            fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                match self.get_mut() {
+                    $($name::$variant(stream) => Pin::new(stream).poll_shutdown(context),)+
+                }
+            }
+        }
+    };
 }
 
-impl AsyncWrite for Socket {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Socket::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Socket::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Socket::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Socket::Tls(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Socket::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Socket::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-}
+delegate!(Socket: Plain, Tls);
+delegate!(Carrier: Tcp, Tls);

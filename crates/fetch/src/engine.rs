@@ -20,21 +20,17 @@ use tokio::task::spawn_local;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::budget::Budget;
-use crate::collect::collect;
+use crate::exchange::Exchanges;
 use crate::fetcher::{Counter, Order};
-use crate::progress::{Progress, since};
+use crate::progress::{Progress, ended_by};
 use crate::settings::Settings;
-use crate::transport::{Answer, Transport};
+use crate::transport::Transport;
 use crate::watch::{Limits, Watch};
 
 /// State of the fetch thread.
 pub(crate) struct Engine<T> {
     clock: Clock,
-    transport: T,
-    /// The memory budget of bodies.
-    budget: Budget,
-    /// Maximum size of a body, in bytes.
-    max_body_bytes: usize,
+    exchanges: Exchanges<T>,
     limits: Limits,
     slots: usize,
     working: Cell<usize>,
@@ -48,11 +44,10 @@ pub(crate) struct Engine<T> {
 impl<T: Transport + 'static> Engine<T> {
     /// An engine with these settings; `counter` receives completed responses.
     pub(crate) fn new(settings: &Settings, counter: Arc<Counter>, transport: T) -> Self {
+        let budget = Budget::new(settings.memory, counter.held.clone());
         Engine {
             clock: settings.clock,
-            transport,
-            budget: Budget::new(settings.memory, counter.held.clone()),
-            max_body_bytes: settings.max_body_bytes,
+            exchanges: Exchanges::new(settings, transport, budget),
             limits: Limits::new(settings),
             slots: settings.slots.max(1),
             working: Cell::new(0),
@@ -78,7 +73,7 @@ impl<T: Transport + 'static> Engine<T> {
                 order = orders.recv() => match order {
                     Some(Order::Fetch(requests)) => self.accept(requests),
                     Some(Order::Cancel) => self.cancel(),
-                    Some(Order::Taken) => self.budget.wake(),
+                    Some(Order::Taken) => self.exchanges.budget.wake(),
                     None => return,
                 },
                 _ = hand.tick(), if self.has_timed() => self.look(),
@@ -114,7 +109,7 @@ impl<T: Transport + 'static> Engine<T> {
 
     /// Whether anything can time out.
     fn has_timed(&self) -> bool {
-        self.working.get() > 0 || self.transport.idle() > 0
+        self.working.get() > 0 || self.exchanges.transport.idle() > 0
     }
 
     /// Checks all watches and idle connections.
@@ -123,16 +118,7 @@ impl<T: Transport + 'static> Engine<T> {
         for watch in &*self.watches.borrow() {
             watch.look(now);
         }
-        self.transport.expire(now);
-    }
-
-    /// Runs one exchange up to the end of the body.
-    async fn exchange(&self, request: &Request, progress: &Progress) -> Result<Received, Failure> {
-        let Answer { mut received, mut body } = self.transport.exchange(request, progress).await?;
-        let arrived = self.clock.now();
-        received.body = collect(&mut body, self.max_body_bytes, &self.budget, progress).await?.into();
-        progress.times(|times| times.body_us = since(arrived, self.clock.now()));
-        Ok(received)
+        self.exchanges.transport.expire(now);
     }
 
     /// Completes a request: puts its response into the outbox.
@@ -176,10 +162,7 @@ impl<T: Transport + 'static> Slot<T> {
         while self.begin() {
             let result = match &self.request {
                 Some(request) if self.is_late(request) => Err(cancelled()),
-                Some(request) => {
-                    let exchange = self.engine.exchange(request, &self.progress);
-                    self.progress.watch.guard(exchange).await.unwrap_or_else(|kind| Err(rung(kind)))
-                }
+                Some(request) => self.engine.exchanges.run(request, &self.progress).await,
                 None => return,
             };
             self.end(result);
@@ -214,7 +197,7 @@ impl<T: Transport + 'static> Drop for Slot<T> {
     fn drop(&mut self) {
         // A panic counts as a try: the same bytes would cause it again.
         let is_panic = std::thread::panicking();
-        self.end(Err(if is_panic { rung(FailureKind::Internal) } else { cancelled() }));
+        self.end(Err(if is_panic { ended_by(FailureKind::Internal) } else { cancelled() }));
         self.engine.watches.borrow_mut().retain(|watch| !Rc::ptr_eq(watch, &self.progress.watch));
         self.engine.working.update(|working| working - 1);
     }
@@ -222,7 +205,7 @@ impl<T: Transport + 'static> Drop for Slot<T> {
 
 /// The failure of a cancelled request.
 fn cancelled() -> Failure {
-    rung(FailureKind::Cancelled)
+    ended_by(FailureKind::Cancelled)
 }
 
 /// The failure of an exchange of which bytes were sent or not. A request whose method is not idempotent must not be sent again after
@@ -236,16 +219,4 @@ fn judged(request: &Request, has_sent: bool, failure: Failure) -> Failure {
     let (method, kind) = (request.method(), failure.kind.as_str());
     let detail = format!("the {method} was sent and is not sent again: {kind}: {}", failure.detail);
     Failure::new(FailureKind::Unanswered, detail)
-}
-
-/// The failure of an exchange that its watch or a panic ended.
-fn rung(kind: FailureKind) -> Failure {
-    let detail = match kind {
-        FailureKind::ConnectTimeout => "no connection in time",
-        FailureKind::ReadTimeout => "the server sent nothing in time",
-        FailureKind::Timeout => "the exchange took too long",
-        FailureKind::Internal => "the fetch aborted: standard error has the panic's message",
-        _ => "cancelled",
-    };
-    Failure::new(kind, detail)
 }

@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 
 use crate::budget::{Budget, Held};
-use crate::collect::collect;
+use crate::collect::Collected;
 use crate::dial::{Dial, Dialed};
 use crate::http1::Http1;
 use crate::progress::Progress;
@@ -85,7 +85,9 @@ impl Examiner {
         let dialed = Dialed { stream, address, protocol: None, certificate: None };
         let Answer { mut received, mut body } =
             self.http1.exchange_on(dialed, &self.request, &progress).await?;
-        received.body = collect(&mut body, self.max_body_bytes, &self.budget, &progress).await?.into();
+        let mut collected = Collected::new(&self.budget);
+        collected.receive(&mut body, self.max_body_bytes, &progress, |_| Ok(())).await?;
+        received.body = collected.finish().into();
         Ok(received)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use hyper::body::{Body as _, Incoming};
@@ -18,12 +19,20 @@ use crate::progress::{Progress, since};
 use crate::settings::{Settings, micros};
 use crate::transport::{Answer, BodyReader, Transport};
 
+/// Open connections from which on each has small buffers, and none while it is idle: 64 KiB for each of thousands are more than they
+/// save, and a crawl with so many comes back to each of them late.
+const MANY: usize = 128;
+
 /// HTTP/1.1, on the streams that a dialer opens.
 pub struct Http1<D: Dial = Dialer> {
     clock: Clock,
     pub(crate) dialer: D,
     pub(crate) template: Template,
+    /// hyper's options, and those of connections beyond [`MANY`].
     options: http1::Builder,
+    frugal: http1::Builder,
+    /// Has a clone in each open connection, which counts them.
+    open: Rc<()>,
     pool: RefCell<Pool<Connection<D::Stream>>>,
 }
 
@@ -37,7 +46,9 @@ impl<D: Dial> Transport for Http1<D> {
             Some(connection) => self.exchange_again(connection, request, progress).await,
             None => {
                 progress.connecting();
-                self.exchange_first(self.dialer.dial(request, progress).await?, request, progress).await
+                // Boxed: few requests open connections, and its state is large.
+                let dialed = Box::pin(self.dialer.dial(request, progress)).await?;
+                self.exchange_first(dialed, request, progress).await
             }
         }
     }
@@ -54,13 +65,26 @@ impl<D: Dial> Transport for Http1<D> {
 impl<D: Dial> Http1<D> {
     /// A transport without connections; fails if a setting cannot be used.
     pub fn new(dialer: D, settings: &Settings) -> io::Result<Self> {
+        let (options, frugal) = message::options(settings);
         Ok(Http1 {
             clock: settings.clock,
             dialer,
             template: Template::new(settings)?,
-            options: message::options(settings),
+            options,
+            frugal,
+            open: Rc::default(),
             pool: RefCell::new(Pool::new(settings.idle_capacity(), micros(settings.idle_timeout))),
         })
+    }
+
+    /// Whether many connections are open.
+    fn has_many(&self) -> bool {
+        Rc::strong_count(&self.open) > MANY
+    }
+
+    /// hyper's options for one more exchange.
+    fn options(&self) -> &http1::Builder {
+        if self.has_many() { &self.frugal } else { &self.options }
     }
 
     /// An idle connection for a request.
@@ -75,7 +99,7 @@ impl<D: Dial> Http1<D> {
         request: &'r Request,
         progress: &Progress,
     ) -> Result<Answer<Reader<'t, 'r, D>>, Failure> {
-        connection.wake(&self.options).await.map_err(|error| message::failure(&error))?;
+        connection.wake(self.options()).await.map_err(|error| message::failure(&error))?;
         match self.talk(&mut connection, request, progress).await {
             Ok(head) => Ok(self.answer(connection, request, head)),
             // The server may have closed the idle connection, or read the request and closed then. So the failure does not
@@ -114,7 +138,7 @@ impl<D: Dial> Http1<D> {
 
     /// Starts HTTP/1 on a new stream.
     async fn start(&self, dialed: Dialed<D::Stream>) -> Result<Connection<D::Stream>, Failure> {
-        Connection::start(dialed, &self.options).await.map_err(|error| message::failure(&error))
+        Connection::start(dialed, &self.open, self.options()).await.map_err(|error| message::failure(&error))
     }
 
     /// Sends the request; receives the head, and the body as far as hyper has it.
@@ -139,6 +163,7 @@ impl<D: Dial> Http1<D> {
         let (status, source) = (parts.status.as_u16(), message::source(parts.version));
         drop(parts); // so that hyper reuses its read buffer
         let (sent, head) = connection.recorder.tape.take();
+        let sent = self.template.without_secrets(request, sent);
         let certificate = connection.certificate.clone();
         let received =
             Received { status, source, head, body: Body::default(), sent, certificate, final_url: None };
@@ -182,6 +207,9 @@ impl<D: Dial> BodyReader for Reader<'_, '_, D> {
             if connection.is_reusable() {
                 let Request { url, route, .. } = self.request;
                 let now = self.http1.clock.now();
+                if self.http1.has_many() {
+                    connection.rest();
+                }
                 self.http1.pool.borrow_mut().park(url.origin(), route, connection, now);
             }
         }

@@ -119,7 +119,7 @@ impl Http2 {
             Ok(made) => made,
             Err(failure) => return Ok(Err(failure)),
         };
-        let sent = message::sent(&made);
+        let sent = template.without_secrets(request, message::sent(&made));
         let wire = Rc::new(Wire::default());
         let Some(lease) = Lease::wait(session, self.clock).await else { return Err(NotBegun) };
         let mut sender: SendRequest<Bytes> = lease.session().sender.clone();

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
@@ -9,30 +10,41 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::uri::{PathAndQuery, Scheme, Uri};
 use http_body_util::Full;
 use hyper::client::conn::http1;
-use lycosa_records::{Request, RequestOptions, Source, is_settable_field};
-use lycosa_url::{Failure, FailureKind};
+use lycosa_records::{Head, Request, RequestOptions, Source, is_settable_field};
+use lycosa_url::{Clock, Failure, FailureKind};
 
+use crate::credentials::Credentials;
+use crate::identity::Identity;
+use crate::proxy::{Proxies, Proxy};
 use crate::settings::Settings;
 
 /// Bytes that are read at once: most pages with their head, in one system call.
 const READ_BYTES: usize = 64 << 10;
 
-/// hyper's options. The lenient ones are needed for real sites (attohttpc#94, hyper#2879); they concern
-/// header fields only, never where a message ends.
-pub(crate) fn options(settings: &Settings) -> http1::Builder {
+/// hyper's options for connections with large buffers, and for those whose buffers grow with what is received. The lenient ones are
+/// needed for real sites (attohttpc#94, hyper#2879); they concern header fields only, never where a message ends.
+pub(crate) fn options(settings: &Settings) -> (http1::Builder, http1::Builder) {
     let mut options = http1::Builder::new();
     options
         .allow_obsolete_multiline_headers_in_responses(true)
         .allow_spaces_after_header_name_in_responses(true)
         .ignore_invalid_headers_in_responses(true)
         .max_headers(settings.max_headers)
-        .max_header_size(settings.max_header_bytes)
-        .read_buf_exact_size(Some(settings.max_header_bytes.max(READ_BYTES)));
-    options
+        .max_header_size(settings.max_header_bytes);
+    let (bytes, mut growing) = (settings.max_header_bytes.max(READ_BYTES), options.clone());
+    options.read_buf_exact_size(Some(bytes));
+    growing.max_buf_size(bytes);
+    (options, growing)
 }
 
-/// The header fields of every request, built once.
-pub(crate) struct Template(HeaderMap);
+/// The header fields of every request, built once, and what signs it.
+pub(crate) struct Template {
+    fields: HeaderMap,
+    credentials: Arc<Credentials>,
+    identity: Option<Arc<Identity>>,
+    proxies: Proxies,
+    clock: Clock,
+}
 
 impl Template {
     /// Builds the fields from the settings; fails with the name of a field whose value is invalid.
@@ -52,7 +64,13 @@ impl Template {
         }
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/html,application/xhtml+xml,*/*;q=0.8"));
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip, br, zstd"));
-        Ok(Template(headers))
+        Ok(Template {
+            fields: headers,
+            credentials: settings.credentials.clone(),
+            identity: settings.identity.clone(),
+            proxies: settings.proxies.clone(),
+            clock: settings.clock,
+        })
     }
 
     /// Converts a request to hyper's type.
@@ -62,7 +80,34 @@ impl Template {
         *made.uri_mut() = target(request)?.into();
         *made.method_mut() = method(request)?;
         *made.headers_mut() = self.headers(request, Some(host))?;
+        if let Some(proxy) = self.taker(request) {
+            *made.uri_mut() = Uri::try_from(request.url.as_str()).map_err(|_| refused("URL"))?;
+            if let Some(authorization) = proxy.authorization() {
+                let value = HeaderValue::try_from(authorization).map_err(|_| refused("password"))?;
+                made.headers_mut().insert(header::PROXY_AUTHORIZATION, value);
+            }
+        }
         Ok(made)
+    }
+
+    /// The proxy that takes a request as it is, without a tunnel.
+    pub(crate) fn taker(&self, request: &Request) -> Option<Arc<Proxy>> {
+        let proxy = self.proxies.get(request.route.proxy()?)?;
+        proxy.takes_whole(request.url.is_https()).then_some(proxy)
+    }
+
+    /// The head of a request as it was sent, without what nobody is to read in a record: passwords of the proxy and of the job's
+    /// credentials. What the request itself came with stays.
+    pub(crate) fn without_secrets(&self, request: &Request, sent: Head) -> Head {
+        let sent = if request.route.proxy().is_some() { sent.without("proxy-authorization") } else { sent };
+        let is_own = |options: &RequestOptions| {
+            options.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        };
+        let has_own = request.options.as_deref().is_some_and(is_own);
+        if self.credentials.of(&request.url).is_some() && !has_own {
+            return sent.redacted("authorization");
+        }
+        sent
     }
 
     /// Converts a request to h2's type, and its body: scheme and host are part of the URI (RFC 9113 section 8.3.1).
@@ -84,17 +129,23 @@ impl Template {
 
     /// The header fields of a request, `Host` first, as RFC 9110 section 7.2 recommends.
     fn headers(&self, request: &Request, host: Option<HeaderValue>) -> Result<HeaderMap, Failure> {
-        let mut headers = HeaderMap::with_capacity(self.0.len() + 2);
+        let mut headers = HeaderMap::with_capacity(self.fields.len() + 5);
         if let Some(host) = host {
             headers.insert(header::HOST, host);
         }
-        headers.extend(self.0.iter().map(|(name, value)| (name.clone(), value.clone())));
+        headers.extend(self.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some(cookies) = &request.cookies {
             let cookies = HeaderValue::from_bytes(cookies.as_bytes()).map_err(|_| refused("cookie"))?;
             headers.insert(header::COOKIE, cookies);
         }
+        if let Some(authorization) = self.credentials.of(&request.url) {
+            headers.insert(header::AUTHORIZATION, authorization.clone());
+        }
         if let Some(options) = &request.options {
             add_options(&mut headers, options)?;
+        }
+        if let Some(identity) = self.identity.as_ref().filter(|_| request.url.is_https()) {
+            identity.sign(&mut headers, request.url.authority(), self.clock.wall() / 1_000_000);
         }
         Ok(headers)
     }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Sees the bytes of a stream.
-pub(crate) trait Observer {
+pub trait Observer {
     /// Bytes were received; an error ends the stream.
     fn received(&self, bytes: &[u8]) -> io::Result<()>;
 
@@ -16,7 +16,8 @@ pub(crate) trait Observer {
 }
 
 /// A stream with its observer.
-pub(crate) struct Observed<S, O> {
+#[derive(Debug)]
+pub struct Observed<S, O> {
     /// The stream.
     pub(crate) inner: S,
     /// Who sees its bytes.

@@ -38,15 +38,16 @@ struct Idle<C> {
 pub(crate) fn serves(known: &Route, address: IpAddr, wanted: &Route) -> bool {
     match (known, wanted) {
         (Route::Direct(_), Route::Direct(addresses)) => addresses.contains(&address),
+        (Route::Proxy { name, .. }, Route::Proxy { name: wanted, .. }) => name == wanted,
         (known, wanted) => known == wanted,
     }
 }
 
-/// What is stored of the route of a connection: of a direct one, the connection has the address.
+/// What is stored of the route of a connection: no addresses, since the connection has the one.
 pub(crate) fn kept_route(route: &Route) -> Route {
     match route {
-        Route::Direct(_) => Route::default(),
-        other => other.clone(),
+        Route::Browser(_) => route.clone(),
+        Route::Direct(_) | Route::Proxy { .. } => Route::default().by(route.proxy()),
     }
 }
 
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_connection_by_a_proxy_serves_no_other_route() {
-        let (one, other) = (Route::Proxy("http://one".into()), Route::Proxy("http://other".into()));
+        let [one, other] = ["one", "other"].map(|name| direct(&[1]).by(Some(name)));
         let mut pool = Pool::new(10, 100);
         pool.park("http://a", &one, Fake(1, true), 0);
         assert_eq!(pool.take("http://a", &direct(&[1]), 1), None);

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use lycosa_records::Times;
-use lycosa_url::{Clock, Micros};
+use lycosa_url::{Clock, Failure, FailureKind, Micros};
 
 use crate::watch::{Limits, Watch, Wire};
 
@@ -48,6 +48,24 @@ impl Progress {
         self.watch.talking(wire, self.clock.now());
     }
 
+    /// Starts a pause before the rest of a body is asked for, within the same `total_timeout`.
+    pub(crate) fn resting(&self) {
+        self.watch.resting(self.now());
+    }
+
+    /// The time until the exchange has to be over.
+    pub(crate) fn left(&self) -> Micros {
+        self.watch.left(self.now())
+    }
+
+    /// Runs a part of the exchange until it completes or a time-out ends it.
+    pub(crate) async fn guard<V>(
+        &self,
+        work: impl Future<Output = Result<V, Failure>>,
+    ) -> Result<V, Failure> {
+        self.watch.guard(work).await.unwrap_or_else(|kind| Err(ended_by(kind)))
+    }
+
     /// Updates the durations.
     pub fn times(&self, note: impl FnOnce(&mut Times)) {
         let mut times = self.times.get();
@@ -64,6 +82,18 @@ impl Progress {
     pub(crate) fn facts(&self) -> (Option<IpAddr>, Times) {
         (self.address.get(), self.times.get())
     }
+}
+
+/// The failure of an exchange that its watch or a panic ended.
+pub(crate) fn ended_by(kind: FailureKind) -> Failure {
+    let detail = match kind {
+        FailureKind::ConnectTimeout => "no connection in time",
+        FailureKind::ReadTimeout => "the server sent nothing in time",
+        FailureKind::Timeout => "the exchange took too long",
+        FailureKind::Internal => "the fetch aborted: standard error has the panic's message",
+        _ => "cancelled",
+    };
+    Failure::new(kind, detail)
 }
 
 /// The microseconds from one time to another, as a record stores them.

@@ -24,6 +24,19 @@ const MAX_ATTEMPTS: usize = 8;
 /// A connection, its address, and the time when its attempt began.
 pub(crate) type Connected = (TcpStream, IpAddr, Micros);
 
+/// Why no address could be connected to, and whether the cause is here: a resource that this machine lacks, or its network.
+#[derive(Debug)]
+pub(crate) struct Unconnected {
+    pub(crate) failure: Failure,
+    pub(crate) is_ours: bool,
+}
+
+impl From<Unconnected> for Failure {
+    fn from(unconnected: Unconnected) -> Self {
+        unconnected.failure
+    }
+}
+
 /// An attempt that is under way.
 type Attempt = Pin<Box<dyn Future<Output = (IpAddr, Micros, io::Result<TcpStream>)>>>;
 
@@ -40,7 +53,7 @@ pub(crate) async fn connect(
     port: u16,
     within: Duration,
     clock: Clock,
-) -> Result<Connected, Failure> {
+) -> Result<Connected, Unconnected> {
     let mut next = in_turns(addresses).into_iter().take(MAX_ATTEMPTS);
     let mut attempts: Vec<(IpAddr, Attempt)> = Vec::new();
     let mut failures = Vec::new();
@@ -76,11 +89,10 @@ pub(crate) async fn connect(
             Event::Late => {}
             Event::Deadline => {
                 let timed_out = |address| format!("{address}: timed out");
-                failures.extend(
-                    attempts
-                        .iter()
-                        .map(|(address, _)| Failure::new(FailureKind::ConnectTimeout, timed_out(address))),
-                );
+                failures.extend(attempts.iter().map(|(address, _)| Unconnected {
+                    failure: Failure::new(FailureKind::ConnectTimeout, timed_out(address)),
+                    is_ours: false,
+                }));
                 return Err(most_telling(failures));
             }
         }
@@ -111,33 +123,42 @@ fn in_turns(addresses: &[IpAddr]) -> Vec<IpAddr> {
 /// The failure that says most about the site, the first of equal ones. A refusal is an answer, silence is none; what this machine
 /// lacked, or a network that it cannot reach (IPv6 where it has none), says nothing. A failure of TLS is no matter of several
 /// addresses: no other is tried after it.
-fn most_telling(failures: Vec<Failure>) -> Failure {
-    let rank = |failure: &Failure| match failure.kind {
+fn most_telling(failures: Vec<Unconnected>) -> Unconnected {
+    let rank = |told: &Unconnected| match told.failure.kind {
         FailureKind::ConnectRefused => 0,
         FailureKind::ConnectTimeout => 1,
         FailureKind::LocalFailure => 2,
         _ => 3,
     };
     let told = failures.into_iter().min_by_key(rank);
-    told.unwrap_or_else(|| Failure::new(FailureKind::ConnectFailed, "no address"))
+    told.unwrap_or_else(|| Unconnected {
+        failure: Failure::new(FailureKind::ConnectFailed, "no address"),
+        is_ours: false,
+    })
 }
 
 /// Converts an error of connect.
-pub(crate) fn connect_failure(error: &io::Error, address: IpAddr) -> Failure {
+pub(crate) fn connect_failure(error: &io::Error, address: IpAddr) -> Unconnected {
     let kind = match error.kind() {
         io::ErrorKind::ConnectionRefused => FailureKind::ConnectRefused,
         io::ErrorKind::TimedOut => FailureKind::ConnectTimeout,
         _ if is_shortage(error) => FailureKind::LocalFailure,
         _ => FailureKind::ConnectFailed,
     };
-    Failure::new(kind, format!("{address}: {error}"))
+    let is_ours = kind == FailureKind::LocalFailure || is_one(error, &[Errno::ENETUNREACH, Errno::ENETDOWN]);
+    Unconnected { failure: Failure::new(kind, format!("{address}: {error}")), is_ours }
 }
 
 /// Whether this machine lacked a resource: file descriptors, ports, memory, buffers.
 fn is_shortage(error: &io::Error) -> bool {
     const SHORTAGES: [Errno; 5] =
         [Errno::EMFILE, Errno::ENFILE, Errno::EADDRNOTAVAIL, Errno::ENOMEM, Errno::ENOBUFS];
-    error.raw_os_error().is_some_and(|number| SHORTAGES.contains(&Errno::from_raw(number)))
+    is_one(error, &SHORTAGES)
+}
+
+/// Whether an error of the system is one of these.
+fn is_one(error: &io::Error, numbers: &[Errno]) -> bool {
+    error.raw_os_error().is_some_and(|number| numbers.contains(&Errno::from_raw(number)))
 }
 
 #[cfg(test)]
@@ -148,8 +169,11 @@ mod tests {
     fn of_several_failures_the_most_telling_one_is_told_whatever_their_order() {
         use FailureKind as K;
         let told = |kinds: &[FailureKind]| {
-            let place = |(place, kind): (usize, &FailureKind)| Failure::new(*kind, place.to_string());
-            most_telling(kinds.iter().enumerate().map(place).collect())
+            let place = |(place, kind): (usize, &FailureKind)| Unconnected {
+                failure: Failure::new(*kind, place.to_string()),
+                is_ours: false,
+            };
+            most_telling(kinds.iter().enumerate().map(place).collect()).failure
         };
         let ranked = [K::ConnectRefused, K::ConnectTimeout, K::LocalFailure, K::ConnectFailed];
         for (place, &more) in ranked.iter().enumerate() {
@@ -160,6 +184,19 @@ mod tests {
         let first = told(&[K::ConnectFailed, K::ConnectRefused, K::ConnectRefused, K::ConnectTimeout]);
         assert_eq!((first.kind, &*first.detail), (K::ConnectRefused, "1"));
         assert_eq!(told(&[]).kind, K::ConnectFailed);
+    }
+
+    #[test]
+    fn what_this_machine_lacks_is_told_apart_from_what_is_at_the_address() {
+        for (number, is_ours) in [
+            (Errno::EMFILE, true),
+            (Errno::ENETUNREACH, true),
+            (Errno::EHOSTUNREACH, false),
+            (Errno::ECONNREFUSED, false),
+        ] {
+            let error = io::Error::from_raw_os_error(number as i32);
+            assert_eq!(connect_failure(&error, [192, 0, 2, 1].into()).is_ours, is_ours, "{number}");
+        }
     }
 
     #[test]

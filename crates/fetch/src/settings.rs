@@ -1,10 +1,16 @@
 //! Settings of a fetcher. Defaults are the job's; those that no job can change are here.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_url::{AddressPolicy, Clock, Micros};
 use nix::sys::resource::{Resource, getrlimit};
+
+use crate::credentials::Credentials;
+use crate::identity::Identity;
+use crate::media_types::MediaTypes;
+use crate::proxy::Proxies;
 
 /// Maximum number of header fields of one response; no site has more.
 pub const MAX_HEADERS: usize = 200;
@@ -36,6 +42,12 @@ pub struct Settings {
     pub max_headers: usize,
     /// Maximum size of the body as received, in bytes.
     pub max_body_bytes: usize,
+    /// Bytes of a body after which its rest is asked for where it breaks off; `None`: never.
+    pub resume_bytes: Option<usize>,
+    /// The pause before that, if the host's interval is not longer; it doubles each time.
+    pub resume_pause: Duration,
+    /// The media types of the bodies of pages that are received.
+    pub media_types: MediaTypes,
     /// Maximum memory of all responses together, in bytes, from a body's first byte until the response is
     /// taken. Beyond it, bodies wait.
     pub memory: usize,
@@ -52,6 +64,12 @@ pub struct Settings {
     pub policy: AddressPolicy,
     /// Whether HTTP/2 is offered to `https` servers (by ALPN).
     pub http2: bool,
+    /// The proxies that routes name.
+    pub proxies: Proxies,
+    /// What is sent to sites that ask for a password or a token.
+    pub credentials: Arc<Credentials>,
+    /// What signs each request; `None`: nothing does.
+    pub identity: Option<Arc<Identity>>,
     /// A PEM file of root certificates that are trusted besides Mozilla's.
     pub ca_file: Option<PathBuf>,
     /// The clock of [`started`](lycosa_records::Response::started) and of all time-outs.
@@ -80,6 +98,9 @@ impl Default for Settings {
             max_header_bytes: 64 << 10,
             max_headers: MAX_HEADERS,
             max_body_bytes: 10 << 20,
+            resume_bytes: Some(1 << 20),
+            resume_pause: Duration::ZERO,
+            media_types: MediaTypes::default(),
             memory: MEMORY,
             batch_bytes: BATCH_BYTES,
             idle_connections: 512,
@@ -87,6 +108,9 @@ impl Default for Settings {
             idle_timeout: Duration::from_secs(15),
             policy: AddressPolicy::default(),
             http2: true,
+            proxies: Proxies::default(),
+            credentials: Arc::default(),
+            identity: None,
             ca_file: None,
             clock: Clock::shared(),
         }

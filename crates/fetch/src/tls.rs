@@ -1,5 +1,6 @@
 //! TLS of `https` requests.
 
+use std::cell::Cell;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,6 +8,10 @@ use std::sync::Arc;
 use lycosa_url::{CrawlUrl, Failure, FailureKind};
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::dial::Carrier;
+use crate::observed::{Observed, Observer};
 
 /// The connector for all `https` requests, which offers these protocols by ALPN.
 pub(crate) fn connector(ca_file: Option<&Path>, protocols: &[&[u8]]) -> io::Result<TlsConnector> {
@@ -25,13 +30,50 @@ pub(crate) fn server_name(url: &CrawlUrl) -> Result<ServerName<'static>, Failure
         .map_err(|error| Failure::new(FailureKind::TlsFailed, format!("{host}: {error}")))
 }
 
-/// Converts an error of the handshake.
-pub(crate) fn handshake_failure(error: &io::Error) -> Failure {
-    let rustls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    let kind = match rustls {
-        Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => {
-            FailureKind::TlsCertificate
+/// Performs the handshake of an `https` request.
+pub(crate) async fn connect(
+    connector: &TlsConnector,
+    name: ServerName<'static>,
+    stream: Carrier,
+) -> Result<TlsStream<Observed<Carrier, FirstByte>>, Failure> {
+    let stream = Observed { inner: stream, observer: FirstByte::default() };
+    let connected = connector.connect(name, stream).into_fallible().await;
+    connected.map_err(|(error, stream)| handshake_failure(&error, stream.observer.0.get()))
+}
+
+/// The first byte that was received on a stream. Of a TLS server it is the type of its first record.
+#[derive(Debug, Default)]
+pub struct FirstByte(Cell<Option<u8>>);
+
+impl Observer for FirstByte {
+    fn received(&self, bytes: &[u8]) -> io::Result<()> {
+        if self.0.get().is_none() {
+            self.0.set(bytes.first().copied());
         }
+        Ok(())
+    }
+
+    fn sent(&self, _: &[u8]) {}
+}
+
+/// The type of a record with an alert (RFC 8446 section 5.1).
+const ALERT: u8 = 21;
+
+/// Converts an error of the handshake; `first`: the type of the server's first record.
+fn handshake_failure(error: &io::Error, first: Option<u8>) -> Failure {
+    use rustls::{AlertDescription as Alert, Error, PeerIncompatible as Peer};
+    let rustls = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    let kind = match rustls {
+        Some(Error::AlertReceived(Alert::ProtocolVersion))
+        | Some(Error::PeerIncompatible(Peer::ServerDoesNotSupportTls12Or13)) => FailureKind::TlsTooOld,
+        // About what is offered only as the answer to it (RFC 8446 section 4.1.1): later it is about a client's certificate.
+        Some(Error::AlertReceived(Alert::HandshakeFailure | Alert::InsufficientSecurity))
+            if first == Some(ALERT) =>
+        {
+            FailureKind::TlsTooOld
+        }
+        Some(error) if lycosa_tls::is_weak(error) => FailureKind::TlsTooOld,
+        Some(Error::InvalidCertificate(_) | Error::NoCertificatesPresented) => FailureKind::TlsCertificate,
         _ => FailureKind::TlsFailed,
     };
     Failure::new(kind, error.to_string())

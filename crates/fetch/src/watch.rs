@@ -23,6 +23,8 @@ pub(crate) enum Stage {
     Connecting,
     /// The request is being sent or the response received.
     Talking,
+    /// A pause before the rest of a body is asked for.
+    Resting,
 }
 
 /// The three limits, in microseconds.
@@ -52,6 +54,7 @@ impl Limits {
         let (limit, kind) = match stage {
             Stage::Connecting => (self.connect, FailureKind::ConnectTimeout),
             Stage::Talking => (self.read, FailureKind::ReadTimeout),
+            Stage::Resting => (Micros::MAX, FailureKind::Timeout),
         };
         if now.saturating_sub(since) >= limit {
             Some(kind)
@@ -165,6 +168,19 @@ impl Watch {
         self.enter(Stage::Connecting, None, now);
     }
 
+    /// Starts a pause, after which the exchange goes on although something has ended it; `total` goes on as well.
+    pub(crate) fn resting(&self, now: Micros) {
+        self.rung.set(None);
+        self.resume(now);
+        self.enter(Stage::Resting, None, now);
+    }
+
+    /// The time until the exchange has to be over.
+    pub(crate) fn left(&self, now: Micros) -> Micros {
+        let end = self.began.get().saturating_add(self.limits.total).min(self.deadline.get());
+        end.saturating_sub(now)
+    }
+
     /// Starts the stage of request and response on this connection.
     pub(crate) fn talking(&self, wire: &Rc<Wire>, now: Micros) {
         wire.sent.set(false);
@@ -239,6 +255,11 @@ impl Watch {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
+    }
+
+    /// What has ended the exchange, if something has.
+    pub(crate) fn rung(&self) -> Option<FailureKind> {
+        self.rung.get()
     }
 
     /// Runs the work until it completes or the watch ends it.

@@ -6,18 +6,19 @@ mod support;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use h2::server::{Connection, SendResponse};
 use h2::{Reason, RecvStream};
 use http::Response;
-use lycosa_fetch::{Fetcher, Settings};
+use lycosa_fetch::{Credentials, Fetcher, Settings};
 use lycosa_records::{Request, RequestOptions, Source};
 use lycosa_url::FailureKind;
 use support::authority::*;
+use support::cut::{Cut, End};
 use support::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -186,6 +187,22 @@ fn where_a_server_chooses_http1_each_request_gets_a_connection_of_its_own() {
 }
 
 #[test]
+fn requests_that_wait_for_a_connection_that_cannot_be_opened_fail_with_it() {
+    // Nobody accepts: TLS gets no answer.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let authority = Authority::new("unopened");
+    let settings = Settings { total_timeout: Duration::from_secs(15), ..authority.settings() };
+    let fetcher = Fetcher::start(settings).unwrap();
+    let requests =
+        (0..8).map(|number| request(&format!("https://example.com:{port}/{number}"), &["127.0.0.1"]));
+    let began = Instant::now();
+    let responses = fetch_all(&fetcher, requests.collect());
+    assert!(responses.iter().all(|response| kind(response) == FailureKind::ConnectTimeout));
+    assert!(began.elapsed() < Duration::from_secs(4), "connect_timeout is one second: {:?}", began.elapsed());
+}
+
+#[test]
 fn a_job_may_want_http1_alone() {
     let server = Secure::start("alone", &[b"h2", b"http/1.1"], |_, mut stream| async move {
         assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
@@ -329,6 +346,33 @@ fn a_request_that_a_server_refuses_unread_may_be_sent_again_though_it_is_a_post(
 }
 
 #[test]
+fn a_session_that_breaks_off_at_any_byte_ends_its_requests() {
+    let server = Secure::http2("cut", |_, respond| async move { reply(respond, "the whole page") });
+    let cut = Cut::start(([127, 0, 0, 1], server.port).into());
+    let request = request(&format!("https://example.com:{}/", cut.address.port()), &["127.0.0.1"]);
+    page(fetch_with(server.settings(), request.clone()));
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while cut.passed() == 0 {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Of a session more than half is the handshake.
+    for bytes in (0..cut.passed()).step_by(7) {
+        cut.after(bytes, if bytes % 2 == 0 { End::Close } else { End::Reset });
+        match fetch_with(server.settings(), request.clone()).result {
+            Ok(received) => assert_eq!(*support::bytes(&received), "the whole page", "at {bytes}"),
+            Err(failure) => assert!(
+                matches!(
+                    failure.kind,
+                    FailureKind::ConnectionClosed | FailureKind::TlsFailed | FailureKind::Protocol
+                ),
+                "at {bytes}: {failure:?}"
+            ),
+        }
+    }
+}
+
+#[test]
 fn a_flood_of_frames_without_content_ends_the_session_and_nothing_else() {
     // The preface, then PING frames without end.
     let server = Secure::start("flood", &[b"h2"], |number, stream| async move {
@@ -374,6 +418,67 @@ fn a_session_whose_peer_has_vanished_times_out_once() {
     assert_eq!(kind(&fetch(&fetcher, server.request("/2"))), FailureKind::ReadTimeout);
     page(fetch(&fetcher, server.request("/3")));
     assert_eq!(server.connections(), 2);
+}
+
+#[test]
+fn requests_are_signed_for_the_authority_that_the_server_sees() {
+    let (identity, (results, seen)) = (Arc::new(signed::identity()), mpsc::channel());
+    let (keys, others) = (signed::keys(&identity), signed::keys(&signed::identity()));
+    let server = Secure::http2("signed", move |request, respond| {
+        let fields = |name: &str| Some(request.headers().get(name)?.to_str().unwrap().to_owned());
+        let authority = request.uri().authority().unwrap().as_str();
+        let by = |authority, keys| signed::is_signed(&signed::Message { authority, fields: &fields }, keys);
+        results.send([by(authority, &keys), by("other.example", &keys), by(authority, &others)]).unwrap();
+        async move { reply(respond, "") }
+    });
+    let settings = Settings { identity: Some(identity), ..server.settings() };
+    let received = page(fetch_with(settings, server.request("/")));
+    assert_eq!(seen.recv_timeout(Duration::from_secs(9)), Ok([true, false, false]));
+    assert!(received.sent.get("signature").is_some(), "the log has the head as it was sent");
+}
+
+#[test]
+fn a_password_is_sent_to_its_origin_and_is_in_no_record() {
+    let server = Secure::http2("password", |request, respond| async move {
+        reply(respond, (request.headers()["authorization"] == "Basic dTpw").to_string());
+    });
+    let text = format!("https://example.com:{} basic u:p", server.port);
+    let credentials = Arc::new(Credentials::parse(&text).unwrap());
+    let response = fetch_with(Settings { credentials, ..server.settings() }, server.request("/"));
+    assert!(!format!("{response:?}").contains("dTpw"));
+    let page = page(response);
+    assert_eq!((page.source, &bytes(&page)[..]), (Source::Http2, &b"true"[..]));
+    assert_eq!(page.sent.get("authorization").as_deref(), Some("***"));
+}
+
+#[test]
+fn a_body_whose_stream_is_reset_is_gone_on_with() {
+    let server = Secure::http2("rest", |request, mut respond| async move {
+        let body: Vec<u8> = (0..300_000u32).map(|n| (n % 251) as u8).collect();
+        let head = |status: u16| {
+            let head = Response::builder().status(status).header("ETag", "\"a\"");
+            head.header("Accept-Ranges", "bytes")
+        };
+        let Some(range) = request.headers().get("range") else {
+            let whole = head(200).header("Content-Length", body.len()).body(()).unwrap();
+            let mut stream = respond.send_response(whole, false).unwrap();
+            stream.send_data(body[..9_000].to_vec().into(), false).unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            return stream.send_reset(Reason::INTERNAL_ERROR);
+        };
+        assert_eq!(
+            (range.to_str().unwrap(), &request.headers()["if-range"]),
+            ("bytes=9000-", &"\"a\"".parse().unwrap())
+        );
+        let rest = head(206).header("Content-Range", "bytes 9000-299999/300000").body(()).unwrap();
+        let mut stream = respond.send_response(rest, false).unwrap();
+        stream.send_data(body[9_000..].to_vec().into(), true).unwrap();
+    });
+    let settings = Settings { resume_bytes: Some(1_000), ..server.settings() };
+    let page = page(fetch_with(settings, server.request("/")));
+    assert_eq!((page.status, bytes(&page).len()), (200, 300_000));
+    assert!(bytes(&page).iter().zip(0u32..).all(|(byte, n)| u32::from(*byte) == n % 251));
+    assert_eq!(server.connections(), 1, "the session goes on");
 }
 
 #[test]

@@ -256,7 +256,9 @@ impl Dial for Proxying {
     type Stream = <Dialer as Dial>::Stream;
 
     async fn dial(&self, request: &Request, progress: &Progress) -> Result<Dialed<Self::Stream>, Failure> {
-        let Route::Proxy(proxy) = &request.route else { return self.0.dial(request, progress).await };
+        let Route::Proxy { name: proxy, .. } = &request.route else {
+            return self.0.dial(request, progress).await;
+        };
         let url = CrawlUrl::parse(proxy).unwrap();
         let route = Route::Direct(vec![url.host().parse().unwrap()]);
         self.0.dial(&Request { url, route, ..request.clone() }, progress).await
@@ -270,7 +272,7 @@ fn a_connection_to_a_proxy_is_kept_for_requests_by_that_proxy() {
     let make = |settings: &Settings| Http1::new(Proxying(dialer(settings)?), settings);
     let fetcher = Fetcher::start_with(settings(), make).unwrap();
     let by_proxy = || {
-        let route = Route::Proxy(format!("http://{}/", proxy.address).into());
+        let route = Route::default().by(Some(&format!("http://{}/", proxy.address)));
         Request { route, ..site.request("/") }
     };
     let bodies: Vec<String> = [site.request("/"), by_proxy(), by_proxy(), site.request("/")]

@@ -1,6 +1,6 @@
 //! Sites that ask for their cookie: it comes back, also after a restart.
 
-use lycosa_records::{Outcome, Purpose, Request};
+use lycosa_records::{Outcome, Purpose, Request, Source};
 use lycosa_url::Micros;
 
 use crate::scripted::{Names, answer, frontier, run, url, urls};
@@ -65,5 +65,37 @@ fn cookies_outlive_the_process_by_log_or_by_snapshot() {
         let log = run(frontier, &mut cookie_wall);
         assert_eq!(urls(&log).last(), Some(&"http://a.example/next"));
         assert_eq!(frontier.counts().tally.count(State::Done), 2);
+    }
+}
+
+#[test]
+fn cookies_of_a_cache_are_sent_neither_by_the_process_that_got_them_nor_by_the_next() {
+    let page = |request: Request, now: Micros| {
+        assert_eq!(request.cookies, None, "{}", request.url.as_str());
+        let here = request.url.as_str().to_owned();
+        let mut page =
+            answer(request, now, 302, &[("set-cookie", "stale=1; Path=/"), ("location", &here)], "", &[]);
+        page.response.result.as_mut().unwrap().source = Source::Cache;
+        page
+    };
+    let settings = || Settings { robots: false, ..Settings::default() };
+    let (mut first, _) = frontier(settings());
+    first.add(&[url("http://a.example/")], 0).unwrap();
+    let request = first.take(10, 0).unwrap().remove(0);
+    let mut cached = page(request, 0);
+    first.judge([&mut cached]);
+    assert!(!cached.retry, "the redirect onto itself would not end");
+    first.done([&cached], 0).unwrap();
+    let (mut by_log, _) = frontier(settings());
+    let mut restore = by_log.restore();
+    restore.seed(&Request::get(url("http://a.example/"))).unwrap();
+    restore.outcome(&cached).unwrap();
+    restore.finish(0).unwrap();
+    for mut frontier in [first, by_log] {
+        frontier.add(&[url("http://a.example/next")], 0).unwrap();
+        assert_eq!(
+            urls(&run(&mut frontier, &mut |request, now| page(request, now))),
+            ["http://a.example/next"]
+        );
     }
 }

@@ -105,9 +105,9 @@ impl Jar {
         (!field.is_empty()).then(|| field.into())
     }
 
-    /// Those that a response sets and may set.
+    /// Those that a response sets and may set. A cache's response sets none: they may be old, or another client's.
     fn set_by<'a>(&self, response: &'a Response) -> impl Iterator<Item = Cookie> + use<'a> {
-        let received = response.result.as_ref().ok().filter(|_| self.limit > 0);
+        let received = response.result.as_ref().ok().filter(|_| self.limit > 0 && !response.is_cached());
         let fields = received.into_iter().flat_map(|received| received.head.get_all("set-cookie"));
         fields.filter_map(|field| Cookie::parse(&field, &response.request.url, response.finished))
     }

@@ -1,4 +1,4 @@
-//! From a due queue to a request on lease: robots.txt, clocks.
+//! From a due queue to a request on lease: robots.txt and tdmrep.json, clocks.
 
 use std::io;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::leases::Lease;
 use crate::names::Name;
 use crate::politeness::Start;
 use crate::politeness::domains::DomainId;
-use crate::robots::Permission;
+use crate::robots::{Permission, Stated, TdmrepState};
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
-use crate::waiting::{RobotsOwner, Waiting};
+use crate::waiting::{OriginFile, RobotsOwner, Waiting};
 use crate::{BlockList, Frontier, Resolve};
 
 /// URLs that are settled without a fetch in one call, at most: a batch for the log. A queue may be longer than memory.
@@ -110,15 +110,16 @@ impl<R: Resolve> Frontier<R> {
             && let Some(waiting) = self.next_waiting(id, now)?
         {
             let permission = self.robots.permission(&self.hosts[id].origins, &waiting, now)?;
-            if matches!(permission, Permission::Granted(_) | Permission::Ask) && !self.claim(id, address, now)
+            if matches!(permission, Permission::Granted(_) | Permission::Ask(_))
+                && !self.claim(id, address, now)
             {
                 self.hosts[id].put_first(waiting, now);
                 return Ok(None);
             }
             match permission {
-                Permission::Granted(usage) => {
+                Permission::Granted(Stated { usage, tdm, licenses }) => {
                     let request = self.lease(id, address, waiting, now);
-                    return Ok(Some(Request { usage, ..request }));
+                    return Ok(Some(Request { usage, tdm, licenses, ..request }));
                 }
                 Permission::Refused(failure) => self.settle(waiting, failure, now),
                 Permission::Later(due) => self.hosts[id].postpone(Waiting { due, ..waiting }),
@@ -126,15 +127,25 @@ impl<R: Resolve> Frontier<R> {
                     self.hosts[id].front.push(waiting);
                     return Ok(None);
                 }
-                Permission::Ask => {
+                Permission::Ask(file) => {
                     let queue = &mut self.hosts[id];
                     let origin = waiting.url.origin();
-                    let before = queue.origins.ask(origin, now);
-                    let attempt = before.as_ref().map_or(0, |evidence| evidence.tries);
-                    let owner = Some(Box::new(RobotsOwner { queue: id, origin: origin.into(), before }));
-                    let robots = Waiting { attempt, owner, ..Waiting::new(waiting.url.robots()) };
+                    let (url, before, attempt) = match file {
+                        OriginFile::Robots => {
+                            let before = queue.origins.ask(origin, now);
+                            let attempt = before.as_ref().map_or(0, |evidence| evidence.tries);
+                            (waiting.url.robots(), before, attempt)
+                        }
+                        OriginFile::Tdmrep(tries) => {
+                            queue.origins.set_tdmrep(origin, TdmrepState::Asked);
+                            (waiting.url.tdmrep(), None, tries)
+                        }
+                    };
+                    let owner =
+                        Some(Box::new(RobotsOwner { queue: id, origin: origin.into(), file, before }));
+                    let asked = Waiting { attempt, owner, ..Waiting::new(url) };
                     queue.front.push(waiting);
-                    return Ok(Some(self.lease(id, address, robots, now)));
+                    return Ok(Some(self.lease(id, address, asked, now)));
                 }
             }
         }
@@ -210,6 +221,7 @@ impl<R: Resolve> Frontier<R> {
         if purpose == Purpose::Page {
             self.tally.shift(State::Waiting, State::Leased, 1);
         }
+        let interval = self.politeness.interval(&self.hosts[id], address);
         let mut request = Request {
             task: Arc::clone(&self.settings.task),
             purpose,
@@ -220,6 +232,7 @@ impl<R: Resolve> Frontier<R> {
             name_us,
             name_class,
             cookies,
+            interval,
             options: waiting.options.clone(),
             ..Request::get(waiting.url.clone())
         };

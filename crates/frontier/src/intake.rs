@@ -74,6 +74,15 @@ impl<R: Resolve> Frontier<R> {
         Ok(is_new)
     }
 
+    /// Admits the requests that the user's code has added to an outcome, as the rules allow links.
+    pub(crate) fn admit_requests(&mut self, page: &Outcome, now: Micros) -> io::Result<()> {
+        let depth = page.request().depth.saturating_add(1);
+        for request in &page.requests {
+            self.admit(&Candidate { depth, chain: &[], ..Candidate::of(request) }, now)?;
+        }
+        Ok(())
+    }
+
     /// Those of the links whose hosts have a queue or space for one, in their order.
     fn with_space<'l, 'a>(&mut self, links: &'l [AllowedLink<'a>]) -> Cow<'l, [AllowedLink<'a>]> {
         if !self.hosts.may_refuse(links.len(), &self.politeness.domains) {

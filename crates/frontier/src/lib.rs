@@ -95,6 +95,7 @@ use outbox::Outbox;
 pub use outbox::Ownership;
 use politeness::Politeness;
 pub use politeness::block_list::{BadLine, BlockList};
+pub use politeness::slowed::SlowedHost;
 pub use reports::Reports;
 use restore::Replay;
 pub use restore::Restore;
@@ -436,6 +437,8 @@ impl<R> std::fmt::Debug for Frontier<R> {
 }
 
 #[cfg(test)]
+mod added_tests;
+#[cfg(test)]
 mod alike_tests;
 #[cfg(test)]
 mod cookie_wall_tests;
@@ -443,6 +446,8 @@ mod cookie_wall_tests;
 mod crash_tests;
 #[cfg(test)]
 mod crowds_tests;
+#[cfg(test)]
+mod jitter_tests;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
@@ -461,6 +466,8 @@ mod requests_tests;
 mod retries_tests;
 #[cfg(test)]
 mod scripted;
+#[cfg(test)]
+mod tdmrep_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

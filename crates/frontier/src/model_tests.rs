@@ -190,6 +190,7 @@ impl World {
             lease: Duration::from_secs(100),
             ahead,
             warm_hosts,
+            retry_jitter: 0.25,
             ..Settings::default()
         };
         World {

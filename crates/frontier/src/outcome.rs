@@ -8,10 +8,11 @@ use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
 use crate::intake::AllowedLink;
 use crate::leases::Lease;
 use crate::politeness::pace::HealthSignal;
-use crate::politeness::signal::{is_cached, signal, wished_pause};
+use crate::politeness::signal::{signal, wished_pause};
+use crate::robots::TdmrepState;
 use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
-use crate::waiting::{Candidate, RobotsOwner, Waiting};
+use crate::waiting::{Candidate, OriginFile, RobotsOwner, Waiting};
 use crate::{Frontier, Resolve};
 
 /// Tries of a URL after this outcome. A request that was cancelled when the crawl stopped counts as no try, and neither does
@@ -32,6 +33,8 @@ fn redirected(request: &Request, target: &CrawlUrl, status: u16) -> Option<Box<R
         options.headers.clear();
     }
     options.validators = Validators::default();
+    // The target is another request: by its own URL it may be known.
+    options.key = Box::default();
     Some(options).filter(|options| **options != RequestOptions::default())
 }
 
@@ -66,7 +69,7 @@ impl<R: Resolve> Frontier<R> {
                 let again = *target == request.url && request.attempt < self.settings.retries;
                 if again && self.cookies.would_change(&page.response) {
                     // The site redirects to set its cookie.
-                    page.retry = true;
+                    (page.retry, page.requests) = (true, Vec::new());
                     continue;
                 }
                 if circle || request.chain.len() >= limit {
@@ -83,8 +86,12 @@ impl<R: Resolve> Frontier<R> {
             let cancelled =
                 matches!(&page.response.result, Err(failure) if failure.kind == FailureKind::Cancelled);
             let may_retry = || self.trouble.may_be_tried_again(&self.hosts, &self.leases, page);
-            let retry = cancelled || page.ours || (!is_cached(page) && may_retry());
+            let retry = cancelled || page.ours || (!page.response.is_cached() && may_retry());
             page.retry = retry;
+            if retry {
+                // They are added to the outcome of the next try.
+                page.requests = Vec::new();
+            }
         }
     }
 
@@ -142,7 +149,7 @@ impl<R: Resolve> Frontier<R> {
                 self.names.doubt(&mut self.hosts, queue, failure.kind, now);
             }
             match request.purpose {
-                Purpose::Robots => self.robots_done(lease, page, now),
+                Purpose::Robots => self.robots_done(lease, page, now)?,
                 _ => self.page_done(lease, page, &mut links, now)?,
             }
             self.enqueue(queue, now);
@@ -159,9 +166,7 @@ impl<R: Resolve> Frontier<R> {
         links: &mut Vec<AllowedLink<'a>>,
         now: Micros,
     ) -> io::Result<()> {
-        if !is_cached(page) {
-            self.cookies.receive(&page.response);
-        }
+        self.cookies.receive(&page.response);
         if page.retry {
             let due = self.trouble.due_again(page);
             self.requeue(lease.queue, Waiting { attempt: tries(page), due, ..lease.waiting }, now);
@@ -171,12 +176,12 @@ impl<R: Resolve> Frontier<R> {
             Ok(received) => self.follow(lease.queue, page, received.status, links, now),
             Err(failure) => {
                 self.tally.shift(State::Leased, State::settled(failure), 1);
-                Ok(())
+                self.admit_requests(page, now)
             }
         }
     }
 
-    /// Applies a page that was received: admits its redirect, or appends its allowed links to `links`.
+    /// Applies a page that was received: admits its redirect, or appends its allowed links to `links`; admits requests of the user's.
     pub(crate) fn follow<'a>(
         &mut self,
         id: QueueId,
@@ -187,6 +192,7 @@ impl<R: Resolve> Frontier<R> {
     ) -> io::Result<()> {
         let request = &page.response.request;
         self.tally.shift(State::Leased, State::Done, 1);
+        self.admit_requests(page, now)?;
         if let Some(target) = &page.redirect {
             // The target of a seed belongs to the crawl.
             if request.depth == 0 {
@@ -212,7 +218,7 @@ impl<R: Resolve> Frontier<R> {
     /// Learns from an outcome the health of host and address, and how long they are delayed.
     pub(crate) fn learn(&mut self, id: QueueId, address: AddressId, page: &Outcome) {
         let at = page.response.finished;
-        if page.ours || is_cached(page) {
+        if page.ours || page.response.is_cached() {
             return;
         }
         self.trouble.learn_address(address, page);
@@ -258,34 +264,42 @@ impl<R: Resolve> Frontier<R> {
         }
     }
 
-    /// Applies a robots.txt's outcome (RFC 9309 section 2.3.1).
-    fn robots_done(&mut self, lease: Lease, page: &Outcome, now: Micros) {
-        let Some(owner) = lease.waiting.owner else { return };
+    /// Applies the outcome of a robots.txt (RFC 9309 section 2.3.1) or a tdmrep.json. Fails if rules cannot be read back.
+    fn robots_done(&mut self, lease: Lease, page: &Outcome, now: Micros) -> io::Result<()> {
+        let Some(owner) = lease.waiting.owner else { return Ok(()) };
         let attempt = lease.waiting.attempt;
         let received = match &page.response.result {
             Ok(received) => received,
             Err(failure) => {
                 // A request that was not sent has not failed.
                 let ours = page.ours || failure.kind == FailureKind::Cancelled;
-                return self.robots_failed(&owner, failure.clone(), ours, now);
+                self.robots_failed(&owner, failure.clone(), ours, now);
+                return Ok(());
             }
         };
         if page.redirect.is_some() && lease.waiting.chain.len() < ROBOTS_REDIRECTS {
-            return self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
+            self.robots_redirected(lease.waiting.chain, owner, attempt, page, now);
+            return Ok(());
         }
-        let origins = &mut self.hosts[owner.queue].origins;
-        if !self.robots.learn(origins, &owner.origin, (page, received.status), now) {
+        let (origins, answer) = (&mut self.hosts[owner.queue].origins, (page, received.status));
+        let is_learnt = match owner.file {
+            OriginFile::Robots => self.robots.learn(origins, &owner.origin, answer, now),
+            OriginFile::Tdmrep(_) => self.robots.learn_tdmrep(origins, &owner.origin, answer)?,
+        };
+        if !is_learnt {
             let detail = format!("robots.txt: status {}", received.status);
             let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
-            return self.robots_failed(&owner, failure, page.ours, now);
+            self.robots_failed(&owner, failure, page.ours, now);
+            return Ok(());
         }
         // Its Crawl-delay counts from the request that brought it.
         self.politeness.delay_host(&mut self.hosts[owner.queue], page.response.finished);
         self.sharing.delay_host(&self.hosts[owner.queue], page.response.finished);
         self.enqueue(owner.queue, now);
+        Ok(())
     }
 
-    /// Follows a redirect of a robots.txt, in the target host's queue and at its pace.
+    /// Follows a redirect of a robots.txt or a tdmrep.json, in the target host's queue and at its pace.
     fn robots_redirected(
         &mut self,
         mut chain: Vec<lycosa_records::Step>,
@@ -305,11 +319,17 @@ impl<R: Resolve> Frontier<R> {
         self.enqueue(queue, now);
     }
 
-    /// A robots.txt could not be had: its origin's URLs wait for a retry, or fail when the patience has run out.
+    /// A robots.txt could not be had: its origin's URLs wait for a retry, or fail when the patience has run out. Without a tdmrep.json
+    /// they are fetched after some tries: the origin does not implement it (TDMRep).
     pub(crate) fn robots_failed(&mut self, owner: &RobotsOwner, failure: Failure, ours: bool, now: Micros) {
         let queue = &mut self.hosts[owner.queue];
+        if let OriginFile::Tdmrep(tries) = owner.file {
+            let tries = tries.saturating_add(u32::from(!ours));
+            queue.origins.set_tdmrep(&owner.origin, TdmrepState::Unknown(tries));
+            return self.enqueue(owner.queue, now);
+        }
         let evidence = self.trouble.robots_failed(queue, owner, (&failure, ours), now);
-        let pause = self.trouble.patience.url_pause(0);
+        let pause = self.trouble.patience.of(&queue.host).url_pause(0);
         if ours {
             self.robots.withdraw(&mut queue.origins, owner);
         } else if self.robots.fail(&mut queue.origins, &owner.origin, (failure, evidence), pause, now) {

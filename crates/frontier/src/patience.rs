@@ -5,11 +5,15 @@
 //! 1. No host is given up before its failures span the patience, counted in time in which the crawl itself was healthy, and
 //!    before it was tried `retries` times again.
 //! 2. Tries come at growing intervals; one of them comes when the patience ends, so that the last evidence is not older.
+//!    Each interval is longer by a share that only the host and the try decide ([`Patience::of`]): hosts that failed at one
+//!    moment are not all tried again at one moment, and a restart comes to the same times.
 //! 3. While other work goes on, a host is given up only after [`LONG`] times the patience.
 
+use std::hash::Hasher as _;
 use std::time::Duration;
 
 use lycosa_url::{Failure, FailureKind, Micros};
+use siphasher::sip::SipHasher13;
 
 use crate::Settings;
 
@@ -71,6 +75,10 @@ pub(crate) struct Patience {
     delay: Micros,
     longest: Micros,
     second_look: Micros,
+    /// The part of a pause by which it may be longer, at most: 0 to 1.
+    jitter: f64,
+    /// The digest of the host whose pauses these are; `None`: no host's, and no pause is longer.
+    host: Option<u64>,
 }
 
 impl Patience {
@@ -86,15 +94,36 @@ impl Patience {
             delay: settings.backoff(0).max(span / SHORTEST_PART),
             longest,
             second_look,
+            jitter: settings.retry_jitter,
+            host: None,
         }
+    }
+
+    /// The same for one host: its pauses are longer, each by a share of its own.
+    pub(crate) fn of(&self, host: &str) -> Self {
+        let mut hasher = SipHasher13::new();
+        hasher.write(host.as_bytes());
+        Patience { host: Some(hasher.finish()), ..*self }
+    }
+
+    /// A pause with its jitter. The share follows from the host and the number of the try alone, since a restart replays the log;
+    /// the hash is the same with every version of the compiler.
+    fn longer(&self, pause: Micros, attempt: u32) -> Micros {
+        let Some(host) = self.host else { return pause };
+        let mut hasher = SipHasher13::new();
+        hasher.write(&host.to_le_bytes());
+        hasher.write(&attempt.to_le_bytes());
+        let share = f64::from((hasher.finish() >> 32) as u32) / f64::from(u32::MAX);
+        pause.saturating_add((pause as f64 * share * self.jitter) as Micros)
     }
 
     /// The pause after so many failures, of which the first was so long ago.
     fn pause(&self, failures: u32, spanned: Micros) -> Micros {
-        let doubled = self.url_pause(failures.saturating_sub(1));
+        let attempt = failures.saturating_sub(1);
+        let (doubled, longer) = (self.doubled(attempt), self.url_pause(attempt));
         let left = self.span.saturating_sub(spanned);
-        // No try comes much later than the end of the patience, and one comes at that end.
-        if left > 0 && failures > self.retries { doubled.min(left) } else { doubled }
+        // No try comes much later than the end of the patience, and one comes at that end; jitter delays none past it.
+        if left > 0 && (failures > self.retries || doubled < left) { longer.min(left) } else { longer }
     }
 
     /// Tries of one URL whose failures are its own, after the first: as many as it takes to span the patience.
@@ -102,7 +131,7 @@ impl Patience {
         let mut spanned: Micros = 0;
         let mut retries = 0;
         while spanned < self.span && retries < 20 {
-            spanned = spanned.saturating_add(self.url_pause(retries).max(1));
+            spanned = spanned.saturating_add(self.doubled(retries).max(1));
             retries += 1;
         }
         retries.max(self.retries)
@@ -110,12 +139,17 @@ impl Patience {
 
     /// The pause after the failure of a URL's try number `attempt` (from 0).
     pub(crate) fn url_pause(&self, attempt: u32) -> Micros {
+        self.longer(self.doubled(attempt), attempt)
+    }
+
+    /// The same without jitter.
+    fn doubled(&self, attempt: u32) -> Micros {
         self.delay.saturating_mul(1 << attempt.min(20)).min(self.longest.max(self.delay))
     }
 
     /// The pause before a failure that is not transient is believed; `None` if the first one is.
     pub(crate) fn second_look(&self) -> Option<Micros> {
-        (self.second_look > 0).then_some(self.second_look)
+        (self.second_look > 0).then(|| self.longer(self.second_look, 0))
     }
 }
 
@@ -188,6 +222,8 @@ impl Evidence {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const SECOND: Micros = 1_000_000;
@@ -228,5 +264,25 @@ mod tests {
     fn a_url_has_as_many_tries_as_span_the_patience() {
         assert_eq!((patience(300).url_retries(), patience(0).url_retries()), (5, 2));
         assert_eq!((patience(300).second_look(), patience(0).second_look()), (Some(30 * SECOND), None));
+    }
+
+    proptest! {
+        #[test]
+        fn jitter_only_lengthens_and_carries_no_try_past_the_patience(
+            host in "[a-z]{1,9}", seconds in 0..100_000u64, jitter in 0.0..=1.0, attempt in 0..30u32,
+        ) {
+            let span = Duration::from_secs(seconds);
+            let plain = Patience::new(&Settings { patience: span, retry_jitter: jitter, ..Settings::default() });
+            let own = plain.of(&host);
+            let (short, long) = (plain.url_pause(attempt), own.url_pause(attempt));
+            prop_assert!(short <= long && long <= short + (short as f64 * jitter) as Micros, "{} {}", short, long);
+            prop_assert_eq!(long, plain.of(&host).url_pause(attempt));
+            prop_assert_eq!(own.url_retries(), plain.url_retries());
+            let (times, plain_times) = (tries(&own, Some(0)), tries(&plain, Some(0)));
+            // The retries alone may take longer than the patience; otherwise the last try comes when the patience ends.
+            if plain_times.last() == Some(&seconds) {
+                prop_assert_eq!(times.last(), Some(&seconds), "{:?} {:?}", times, plain_times);
+            }
+        }
     }
 }

@@ -18,6 +18,9 @@ use crate::{Frontier, Resolve};
 impl<R: Resolve> Frontier<R> {
     /// Checks for a captive portal; returns whether this response is held, or a portal's.
     pub(crate) fn is_same_answer(&mut self, page: &mut Outcome, id: QueueId, network: u64) -> bool {
+        if page.response.request.is_for_tdmrep() {
+            return self.is_unknown_tdmrep(page);
+        }
         let is_page = page.response.request.purpose == Purpose::Page;
         // Set again if the response is recorded as compared, or held; a robots.txt keeps its mark.
         let mark = Some(page.mark).filter(|mark| *mark != 0);
@@ -83,6 +86,18 @@ impl<R: Resolve> Frontier<R> {
                 true
             }
         }
+    }
+
+    /// The same for a tdmrep.json. Sites have the same one for good reason: it is compared with nothing, and not believed while it is
+    /// unclear who answers.
+    fn is_unknown_tdmrep(&self, page: &mut Outcome) -> bool {
+        page.mark = 0;
+        let captive = &self.trouble.captive;
+        let is_unknown = page.response.result.is_ok() && (captive.is_suspicious() || captive.is_captive());
+        if is_unknown {
+            discard(page, "asked while every site may give the same answer");
+        }
+        is_unknown
     }
 
     /// Whether a robots.txt is known to be the host's own: then there is no portal any more.
@@ -243,6 +258,7 @@ impl<R: Resolve> Frontier<R> {
         let robots = &self.robots;
         let mut forgotten = Vec::new();
         for (_, queue) in self.hosts.iter_mut() {
+            queue.origins.doubt_tdmrep();
             queue.origins.doubt(|origin, expires| {
                 let is_new = robots.learnt_at(expires) >= since;
                 if is_new {
@@ -266,7 +282,7 @@ impl<R: Resolve> Frontier<R> {
 fn discard(page: &mut Outcome, text: &str) {
     page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
     (page.redirect, page.ours, page.mark) = (None, true, 0);
-    (page.decoded, page.links) = Default::default();
+    (page.decoded, page.links, page.requests) = Default::default();
 }
 
 /// Whether a response for a robots.txt is the host's own: rules, or a 404.

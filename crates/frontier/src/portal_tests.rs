@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use lycosa_records::{Outcome, Purpose, Request};
+use lycosa_records::{Outcome, Purpose, Request, Source};
 use lycosa_url::{CrawlUrl, FailureKind, Micros};
 
 use crate::scripted::{Names, SECOND, answer, frontier, robots_or, url};
@@ -78,6 +78,29 @@ pub(crate) fn settle(
     held.extend(more);
     frontier.done(&kept, now).unwrap();
     kept
+}
+
+#[test]
+fn a_cache_is_no_portal_whatever_it_answers() {
+    for source in [Source::Cache, Source::Http11] {
+        let (mut frontier, names) = frontier(patient());
+        frontier.add(&world(&names, 6, 10), 0).unwrap();
+        let crawled = run(&mut frontier, 2_000, &mut |request, now| {
+            if !(3 * SECOND..300 * SECOND).contains(&now) {
+                return own(request, now);
+            }
+            let mut page = answer(request, now, 200, &[], "please log in to this network", &[]);
+            page.response.result.as_mut().unwrap().source = source;
+            page
+        });
+        let asked_once = crawled.asked.len() == 60 && crawled.asked.values().all(|times| *times == 1);
+        assert_eq!(
+            asked_once && crawled.messages.is_empty(),
+            source == Source::Cache,
+            "{:?}",
+            crawled.messages
+        );
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::health::{HealthyHost, PROBES, is_denial, is_of_resolver, network_of, 
 use crate::names::Name;
 use crate::politeness::Start;
 use crate::schedule::QueueId;
-use crate::waiting::{RobotsOwner, Waiting};
+use crate::waiting::{OriginFile, RobotsOwner, Waiting};
 use crate::{Frontier, Resolve};
 
 impl<R: Resolve> Frontier<R> {
@@ -141,6 +141,7 @@ impl<R: Resolve> Frontier<R> {
 /// The request for an origin's robots.txt.
 pub(crate) fn robots_of(queue: QueueId, origin: &str) -> Option<Waiting> {
     let url = CrawlUrl::parse(&format!("{origin}/robots.txt")).ok()?;
-    let owner = Some(Box::new(RobotsOwner { queue, origin: origin.into(), before: None }));
+    let file = OriginFile::Robots;
+    let owner = Some(Box::new(RobotsOwner { queue, origin: origin.into(), file, before: None }));
     Some(Waiting { owner, ..Waiting::new(url) })
 }

@@ -208,11 +208,11 @@ impl Queue {
         before.map(|waiting| Ok(waiting.key())).chain(behind.map(|waiting| Ok(waiting?.key())))
     }
 
-    /// Whether the URL at the head waits for its robots.txt; its outcome schedules the queue again.
+    /// Whether the URL at the head waits for its robots.txt or tdmrep.json; its outcome schedules the queue again.
     pub(crate) fn waits_for_robots(&self) -> bool {
-        self.front.last().is_some_and(|waiting| {
-            waiting.owner.is_none() && matches!(self.origins.get(waiting.url.origin()), Some(Robots::Asked))
-        })
+        self.front
+            .last()
+            .is_some_and(|waiting| waiting.owner.is_none() && self.origins.is_asked(waiting.url.origin()))
     }
 
     /// Lets its name expire and be asked for past the cache: it may be from a captive portal.

@@ -170,7 +170,7 @@ impl<R: Resolve> Restore<'_, R> {
             self.frontier.learn_late(page);
         }
         match request.purpose {
-            Purpose::Robots => self.robots(page),
+            Purpose::Robots => self.robots(page)?,
             _ => self.page(page)?,
         }
         self.sweep()
@@ -254,7 +254,7 @@ impl<R: Resolve> Restore<'_, R> {
             Ok(received) => received,
             Err(failure) => {
                 frontier.tally.shift(State::Leased, State::settled(failure), 1);
-                return Ok(());
+                return frontier.admit_requests(page, 0);
             }
         };
         let mut links = Vec::new();
@@ -269,21 +269,24 @@ impl<R: Resolve> Restore<'_, R> {
         }
     }
 
-    /// A robots.txt's outcome; without rules, it is asked for again.
-    fn robots(&mut self, page: &Outcome) {
+    /// The outcome of a robots.txt or a tdmrep.json; without rules, it is asked for again.
+    fn robots(&mut self, page: &Outcome) -> io::Result<()> {
         let frontier = &mut *self.frontier;
-        let request = &page.response.request;
-        let asked = request.chain.first().map_or(&request.url, |step| &step.url);
+        let asked = page.response.request.first_url();
         let queue = frontier.queue_of(asked.host(), 0);
-        let Ok(received) = &page.response.result else { return };
+        let Ok(received) = &page.response.result else { return Ok(()) };
         if (300..=399).contains(&received.status) {
-            return;
+            return Ok(());
         }
         let (queue, answer) = (&mut frontier.hosts[queue], (page, received.status));
+        if page.response.request.is_for_tdmrep() {
+            return frontier.robots.learn_tdmrep(&mut queue.origins, asked.origin(), answer).map(drop);
+        }
         let at = page.response.finished;
         if frontier.robots.learn(&mut queue.origins, asked.origin(), answer, at) && queue.mark == 0 {
             queue.mark = page.mark.max(SOME_PAGE);
         }
+        Ok(())
     }
 }
 

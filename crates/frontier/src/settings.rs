@@ -34,6 +34,9 @@ pub struct Settings {
     pub longest_suspension: Option<Duration>,
     /// The host's pause after such a failure; doubles with each try.
     pub retry_delay: Duration,
+    /// The part of a pause after a failure by which it is longer at most, 0 to 1: how much longer follows from the host and the
+    /// number of the try.
+    pub retry_jitter: f64,
     /// From the end of a request to a host, and from its start, to the next start.
     pub host_interval: Duration,
     /// The same for an address (IPv6: /64), whichever hosts live there.
@@ -74,6 +77,10 @@ pub struct Settings {
     pub robots: bool,
     /// The name that robots.txt knows this crawler by.
     pub robots_agent: String,
+    /// Whether each origin's tdmrep.json is asked for and obeyed, where robots.txt is.
+    pub tdmrep: bool,
+    /// Uses of pages for which the job crawls: a page is not fetched if robots.txt does not allow one of them.
+    pub uses: Vec<Box<str>>,
     /// How long a robots.txt counts (RFC 9309 section 2.4: at most a day).
     pub robots_ttl: Duration,
     /// The longest Crawl-delay that is obeyed; longer ones count as this.
@@ -120,6 +127,8 @@ impl Default for Settings {
             patience: Duration::ZERO,
             longest_suspension: None,
             retry_delay: Duration::from_secs(10),
+            // Most tests state exact times.
+            retry_jitter: 0.0,
             host_interval: Duration::from_secs(1),
             address_interval: Duration::from_millis(250),
             host_concurrency: 1,
@@ -138,6 +147,8 @@ impl Default for Settings {
             bytes_per_second: None,
             robots: true,
             robots_agent: "lycosa".to_owned(),
+            tdmrep: false,
+            uses: Vec::new(),
             robots_ttl: Duration::from_secs(24 * 3600),
             max_crawl_delay: Duration::from_secs(60),
             lease: Duration::from_secs(600),

@@ -33,8 +33,8 @@ use crate::{Frontier, Refusal, Resolve, Seen, Settings};
 /// The version of this layout, and the oldest that is read as well: in that of 6 URLs have no time at which they are due, in that of 7
 /// no options, and there is no outbox; in that of 8 all hosts have a queue, and domains are numbered in the order of these; in that of 9
 /// no host is put aside, and files of hosts on disk do not say how many bytes are in use; in that of 10 no host that fails is on disk; in that
-/// of 11 tombstones may be of URLs that lie in no queue.
-const VERSION: u64 = 12;
+/// of 11 tombstones may be of URLs that lie in no queue; in that of 12 rules of robots.txt files have neither licences nor what tdmrep.json states.
+const VERSION: u64 = 13;
 const OLDEST: u64 = 6;
 
 /// The files that a snapshot names, by number. They are needed as long as the snapshot.

@@ -236,6 +236,31 @@ fn a_snapshot_of_the_version_before_may_have_a_tombstone_of_a_url_in_no_queue() 
     assert_eq!(asked, BTreeSet::from(["http://a.com/b", "http://a.com/opened"]));
 }
 
+#[test]
+fn rules_of_the_version_before_are_obeyed_and_name_no_licence() {
+    let settings = Settings::default();
+    let (mut old, _) = frontier(settings.clone());
+    old.add(&["http://a.com/", "http://a.com/x"].map(url), 0).unwrap();
+    let mut robots = old
+        .take(1, 0)
+        .unwrap()
+        .pop()
+        .map(|request| answer(request, 0, 200, &[], "user-agent: *\ndisallow: /x", &[]));
+    old.judge(&mut robots);
+    old.done(&robots, 0).unwrap();
+    let mut saved = Vec::new();
+    old.save(&mut saved).unwrap();
+    assert_eq!(u64::from(saved[8]), VERSION);
+    saved[8] = 12;
+    let (mut loaded, _) = Frontier::load(settings, Names::default(), &mut &saved[..]).unwrap();
+    loaded.restore().finish(SECOND).unwrap();
+    let (asked, _) = crawl(&mut loaded, &mut |request, now| {
+        assert!(request.licenses.is_empty());
+        answer(request, now, 200, &[], "", &[])
+    });
+    assert_eq!(asked.iter().map(|(_, url)| &**url).collect::<Vec<_>>(), ["http://a.com/"]);
+}
+
 proptest! {
     #[test]
     fn what_any_log_makes_is_saved_and_read(log in proptest::collection::vec(entry(true), 0..12)) {

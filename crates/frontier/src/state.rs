@@ -39,7 +39,8 @@ impl State {
             | Kind::Blocked
             | Kind::DomainBudget
             | Kind::Dropped
-            | Kind::PortBlocked => State::Refused,
+            | Kind::PortBlocked
+            | Kind::UsageRefused => State::Refused,
             _ => State::Failed,
         }
     }

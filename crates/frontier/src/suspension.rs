@@ -38,6 +38,10 @@ impl<R: Resolve> Frontier<R> {
     pub(crate) fn assess(&mut self, page: &mut Outcome) {
         let request = &page.response.request;
         let Some(lease) = self.leases.get(request.lease) else { return };
+        if page.response.is_cached() {
+            page.mark = 0;
+            return;
+        }
         let (id, at) = (lease.queue, page.response.finished);
         let address = page.response.site_address().or(request.route.addresses().first().copied());
         let network = address.map_or(0, network_of);

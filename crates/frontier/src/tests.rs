@@ -48,6 +48,39 @@ fn robots_comes_first_and_intervals_hold() {
 }
 
 #[test]
+fn a_page_is_not_asked_for_if_robots_txt_does_not_allow_what_the_job_wants_it_for() {
+    let (mut frontier, _) = frontier(Settings { uses: vec!["train-ai".into()], ..Settings::default() });
+    frontier.add(&["http://a.com/", "http://a.com/art/1", "http://a.com/art/open/2"].map(url), 0).unwrap();
+    let robots =
+        "user-agent: *\ncontent-usage: /art/ train-ai=n, search=y\ncontent-usage: /art/open/ train-ai=y";
+    let (log, settled) = crawl(&mut frontier, &mut robots_or(robots, &[]));
+    assert_eq!(urls(&log), ["http://a.com/robots.txt", "http://a.com/", "http://a.com/art/open/2"]);
+    let (_, refused, kind) = &settled[0];
+    assert_eq!((&**refused, *kind, settled.len()), ("http://a.com/art/1", FailureKind::UsageRefused, 1));
+    assert_eq!(frontier.counts().tally.count(State::Refused), 1);
+}
+
+#[test]
+fn licences_of_robots_txt_go_with_each_page_and_forbid_none() {
+    let (mut frontier, _) = frontier(Settings { uses: vec!["train-ai".into()], ..Settings::default() });
+    frontier.add(&["http://a.com/", "http://b.com/"].map(url), 0).unwrap();
+    let mut named = Vec::new();
+    run(&mut frontier, &mut |request, now| {
+        if request.purpose == Purpose::Page {
+            named.push((request.url.host().to_owned(), request.licenses.clone()));
+        }
+        let robots =
+            if request.url.host() == "a.com" { "license: https://a.com/l.xml\nuser-agent: *\n" } else { "" };
+        robots_or(robots, &[])(request, now)
+    });
+    named.sort_unstable();
+    let expected: [(String, Vec<Box<str>>); 2] =
+        [("a.com".into(), vec!["https://a.com/l.xml".into()]), ("b.com".into(), Vec::new())];
+    assert_eq!(named, expected);
+    assert_eq!(frontier.counts().tally.count(State::Done), 2);
+}
+
+#[test]
 fn hosts_on_one_address_share_its_clock() {
     let (mut frontier, names) =
         frontier(Settings { scope: Scope::Any, robots: false, address_domains: 1, ..Settings::default() });

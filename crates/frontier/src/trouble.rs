@@ -195,11 +195,12 @@ impl Trouble {
 
     /// When a URL may be tried again; 0: at any time.
     pub(crate) fn due_again(&self, page: &Outcome) -> Micros {
-        let failure = page.response.result.as_ref().err();
+        let (request, failure) = (&page.response.request, page.response.result.as_ref().err());
+        let patience = || self.patience.of(request.url.host());
         let pause = match failure {
             _ if page.ours => 0,
-            Some(failure) if failure.kind.is_doubtful() => self.patience.second_look().unwrap_or(0),
-            _ if may_pass(page) => self.patience.url_pause(page.response.request.attempt),
+            Some(failure) if failure.kind.is_doubtful() => patience().second_look().unwrap_or(0),
+            _ if may_pass(page) => patience().url_pause(request.attempt),
             _ => 0,
         };
         if pause == 0 { 0 } else { page.response.finished.saturating_add(pause) }
@@ -234,8 +235,10 @@ impl Trouble {
                 let detail = format!("nothing but errors, the last one status {}", received.status);
                 Failure::new(FailureKind::HostUnavailable, detail)
             }
+            // It says nothing about the site, which was not asked.
+            Err(failure) if failure.kind == FailureKind::ProxyFailed => return 0,
             Err(failure) if failure.kind.is_transient() => failure.clone(),
-            Ok(_) if may_pass(page) => return self.patience.url_pause(0),
+            Ok(_) if may_pass(page) => return self.patience.of(&queue.host).url_pause(0),
             _ => {
                 if word(page) == Word::Answered {
                     // It was asked whether it is there: from now on each URL has its own tries.
@@ -245,18 +248,18 @@ impl Trouble {
                 return 0;
             }
         };
+        let patience = self.patience.of(&queue.host);
         // Of a robots.txt its origin's own evidence is kept; without patience each URL has its own tries.
         if page.response.request.purpose == Purpose::Robots {
-            return self.patience.url_pause(0);
+            return patience.url_pause(0);
         }
         if self.patience.span == 0 {
-            return self.patience.url_pause(page.response.request.attempt);
+            return patience.url_pause(page.response.request.attempt);
         }
         let before = queue.trouble.take().filter(|evidence| !evidence.is_of_name()).map(|evidence| *evidence);
-        let evidence = Evidence::fail(before, failure, &self.patience, healthy_at, at);
+        let evidence = Evidence::fail(before, failure, &patience, healthy_at, at);
         // Of a host that is there only some pages fail: the others need not wait.
-        let pause =
-            if queue.is_there { self.patience.url_pause(0) } else { evidence.retry_at.saturating_sub(at) };
+        let pause = if queue.is_there { patience.url_pause(0) } else { evidence.retry_at.saturating_sub(at) };
         queue.trouble = Some(Box::new(evidence));
         self.add(id);
         pause
@@ -271,14 +274,15 @@ impl Trouble {
         now: Micros,
     ) -> Option<Micros> {
         let (transient, healthy_at) = (failure.kind.is_transient(), self.health.clock(now));
+        let patience = self.patience.of(&hosts[id].host);
         if (transient || failure.kind.is_doubtful()) && self.health.names.suspended().is_some() {
-            return Some(now.saturating_add(self.patience.url_pause(0)));
+            return Some(now.saturating_add(patience.url_pause(0)));
         }
         if transient && hosts[id].is_retrying {
             // In memory the host would know its name still: the failure counts, and the evidence stays that against the host.
             if let Some(before) = hosts[id].trouble.take_if(|evidence| !evidence.is_of_name()) {
                 let failure = before.failure.clone();
-                let mut evidence = Evidence::fail(Some(*before), failure, &self.patience, healthy_at, now);
+                let mut evidence = Evidence::fail(Some(*before), failure, &patience, healthy_at, now);
                 if self.is_enough(&evidence, now) {
                     evidence.last_word = LastWord::Silent; // without its name it cannot be asked for its robots.txt
                 }
@@ -294,15 +298,11 @@ impl Trouble {
         let since = before.as_ref().map_or(healthy_at, |evidence| evidence.since);
         let is_early = self.health.names.is_undecided(now)
             || (is_denial(failure.kind) && !self.is_proven(hosts, since, now));
-        let second_look = self
-            .patience
-            .second_look()
-            .filter(|_| failure.kind.is_doubtful() && (before.is_none() || is_early));
+        let is_doubted = failure.kind.is_doubtful() && (before.is_none() || is_early);
+        let second_look = patience.second_look().filter(|_| is_doubted);
         let evidence = match second_look {
             Some(pause) => Some(Evidence::doubt(before, failure.clone(), pause, healthy_at, now)),
-            None if transient => {
-                Some(Evidence::fail(before, failure.clone(), &self.patience, healthy_at, now))
-            }
+            None if transient => Some(Evidence::fail(before, failure.clone(), &patience, healthy_at, now)),
             None => None,
         };
         let evidence = evidence.filter(|evidence| second_look.is_some() || !self.is_enough(evidence, now))?;
@@ -337,7 +337,7 @@ impl Trouble {
         (failure, ours): (&Failure, bool),
         now: Micros,
     ) -> Option<Evidence> {
-        let (patience, healthy_at) = (self.patience, self.health.clock(now));
+        let (patience, healthy_at) = (self.patience.of(&queue.host), self.health.clock(now));
         let may_pass = failure.kind.is_transient() || failure.kind == FailureKind::RobotsUnreachable;
         let before = owner.before.as_deref().cloned();
         // One that failed otherwise before is believed, but while it is not clear whose trouble that is.
@@ -416,6 +416,14 @@ mod tests {
         let page = answer(Request::get(url("http://a.com/")), 30 * SECOND, 200, &[], "", &[]);
         assert_eq!(trouble.learn_host((id, &mut hosts[id]), &page), 0);
         assert!(hosts[id].trouble.is_none());
+    }
+
+    #[test]
+    fn a_failure_of_a_proxy_says_nothing_about_the_host() {
+        let (mut trouble, mut hosts, id) = parts();
+        let page = failed(Request::get(url("http://a.com/")), 0, FailureKind::ProxyFailed);
+        assert_eq!(trouble.learn_host((id, &mut hosts[id]), &page), 0);
+        assert!(hosts[id].trouble.is_none() && trouble.troubled.is_empty());
     }
 
     #[test]

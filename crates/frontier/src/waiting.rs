@@ -66,17 +66,28 @@ pub(crate) struct Waiting {
     pub(crate) chain: Vec<Step>,
     /// What the request has beyond a GET.
     pub(crate) options: Option<Box<RequestOptions>>,
-    /// For a robots.txt: its owner. A redirect can lead to another host's queue.
+    /// For a robots.txt or a tdmrep.json: its owner. A redirect can lead to another host's queue.
     pub(crate) owner: Option<Box<RobotsOwner>>,
 }
 
-/// The queue and origin that a robots.txt speaks for.
+/// A file that speaks for a whole origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OriginFile {
+    /// robots.txt.
+    Robots,
+    /// tdmrep.json, which was asked for so often in vain. Its requests have the purpose of a robots.txt.
+    Tdmrep(u32),
+}
+
+/// The queue and origin that a robots.txt, or a tdmrep.json, speaks for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RobotsOwner {
     /// The queue that waits for it.
     pub(crate) queue: QueueId,
     /// Scheme, host and port.
     pub(crate) origin: Box<str>,
+    /// Which file it is.
+    pub(crate) file: OriginFile,
     /// The evidence against the origin before this request.
     pub(crate) before: Option<Box<Evidence>>,
 }

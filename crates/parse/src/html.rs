@@ -11,7 +11,7 @@ use lol_html::{
     Settings as RewriterSettings,
 };
 use lycosa_records::usage::restrict;
-use lycosa_records::{Added, LinkDetails, LinksBuilder, Outcome};
+use lycosa_records::{Added, LinkDetails, LinkedLicenses, LinksBuilder, MAX_LICENSES, Outcome};
 use lycosa_url::{BadUrl, Base, Bound, Bounds, CrawlUrl, MAX_URL_BYTES};
 
 use crate::Settings;
@@ -29,6 +29,12 @@ const PART_BYTES: usize = 64 * 1024;
 
 /// Maximum size of a link's text, in bytes.
 const ANCHOR_BYTES: usize = 1024;
+
+/// Links to licences that are read, at most: one in the format of RSL may come after others.
+const LICENSES: usize = 4 * MAX_LICENSES;
+
+/// Maximum size of a link's media type, in bytes.
+const TYPE_BYTES: usize = 256;
 
 /// A link as written in the page.
 struct Reference {
@@ -50,6 +56,8 @@ struct Found {
     bad_links: u32,
     base: Option<String>,
     canonical: Option<String>,
+    /// Targets of `<link rel=license>`, each with its type.
+    licenses: Vec<(String, Option<String>)>,
     title: String,
     title_done: bool,
     directives: Directives,
@@ -148,6 +156,9 @@ fn resolve(found: Found, outcome: &mut Outcome, settings: &Settings) {
         Some(Err(BadUrl::TooLong)) => outcome.bounds.add(Bound::CanonicalBytes),
         canonical => outcome.canonical = canonical.and_then(Result::ok),
     }
+    let mut licenses = LinkedLicenses::default();
+    found.licenses.iter().for_each(|(target, kind)| licenses.add(&base, target, kind.as_deref()));
+    outcome.licenses = licenses.into_urls();
     outcome.bad_links = found.bad_links;
     let mut links = LinksBuilder::new(&base, found.references.len(), settings.link_bytes);
     for Reference { url, nofollow, rel, anchor } in &found.references {
@@ -292,9 +303,13 @@ fn on_frame(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     }
 }
 
-/// `<link rel=canonical>`, `<link rel=next>` and `<link rel=prev>`.
+/// `<link rel=canonical>`, `<link rel=license>`, `<link rel=next>` and `<link rel=prev>`.
 fn on_link(found: &mut Found, element: &Element<'_, '_>, settings: &Settings) {
     let (Some(rel), Some(href)) = (element.get_attribute("rel"), attribute(element, "href")) else { return };
+    if has_word(&rel, "license") && found.licenses.len() < LICENSES && href.len() <= MAX_URL_BYTES {
+        let kind = element.get_attribute("type").filter(|kind| kind.len() <= TYPE_BYTES);
+        found.licenses.push((href.clone(), kind));
+    }
     if has_word(&rel, "canonical") {
         found.canonical.get_or_insert(href);
     } else if (has_word(&rel, "next") || has_word(&rel, "prev")) && found.has_room(settings) {

@@ -10,7 +10,7 @@ mod html;
 mod settings;
 
 use bytes::Bytes;
-use lycosa_records::usage::restrict;
+use lycosa_records::usage::{UsagePreference, refused_use, restrict};
 use lycosa_records::{MAX_ROBOTS_BYTES, Outcome, Purpose, Received, Response};
 use lycosa_url::{Base, CrawlUrl, Failure, FailureKind};
 
@@ -60,7 +60,10 @@ fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &S
     let directives = directives::from_head(&received.head, &settings.agent);
     let kind = MediaType::of(received, &body);
     (outcome.noindex, outcome.nofollow) = (directives.noindex, directives.nofollow);
-    let is_image = received.head.get("content-type").is_some_and(|kind| kind.starts_with("image/"));
+    let is_image = received
+        .head
+        .get("content-type")
+        .is_some_and(|kind| kind.get(..6).is_some_and(|beginning| beginning.eq_ignore_ascii_case("image/")));
     let mut preferences = Vec::new();
     restrict(&mut preferences, directives.usage(is_image), "x-robots-tag");
     directives::usage_from_head(&received.head, &mut preferences);
@@ -74,6 +77,23 @@ fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &S
     }
     let stated = outcome.response.request.usage.iter().map(|(usage, allowed)| (&**usage, *allowed));
     restrict(&mut outcome.usage, stated, "robots.txt");
+    let stated = outcome.response.request.tdm.map(|allowed| ("tdm", allowed));
+    restrict(&mut outcome.usage, stated, "tdmrep.json");
+    outcome.usage.retain(|preference| !settings.ignored_uses.contains(&preference.usage));
+    refuse_uses(outcome, settings);
+}
+
+/// Makes a page a failure of which the site does not allow a use for which the job crawls: nothing of it is stored. Other statuses have
+/// nothing to use, and say how the site is.
+fn refuse_uses(outcome: &mut Outcome, settings: &Settings) {
+    let is_refused =
+        |preference: &&UsagePreference| !preference.allowed && settings.uses.contains(&preference.usage);
+    let is_page = outcome.received().is_some_and(|received| (200..=299).contains(&received.status));
+    let Some(refused) = outcome.usage.iter().find(is_refused).filter(|_| is_page) else { return };
+    let failure = refused_use(&refused.usage, &refused.source);
+    let usage = std::mem::take(&mut outcome.usage);
+    let response = Response { result: Err(failure), ..outcome.response.clone() };
+    *outcome = Outcome { usage, ..Outcome::new(response) };
 }
 
 /// The target of a redirect; a redirect without a valid target is a failure (RFC 9110 section 15.4).
@@ -107,9 +127,7 @@ enum MediaType {
 impl MediaType {
     /// Determines the type from Content-Type or, if there is none, from the first byte.
     fn of(received: &Received, body: &[u8]) -> Self {
-        let label = received.head.get("content-type").unwrap_or_default();
-        let label = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match &*label {
+        match &*received.head.media_type() {
             "text/html" | "application/xhtml+xml" => MediaType::Html,
             "" if body.trim_ascii_start().first() == Some(&b'<') => MediaType::Html,
             "" => MediaType::Other,

@@ -25,6 +25,10 @@ pub struct Settings {
     pub rules: CanonicalRules,
     /// The crawler's product token in X-Robots-Tag and `<meta name>`.
     pub agent: Box<str>,
+    /// Uses of pages for which the job crawls: a page that does not allow one of them is not recorded.
+    pub uses: Vec<Box<str>>,
+    /// Uses about which preferences are not recorded.
+    pub ignored_uses: Vec<Box<str>>,
 }
 
 /// Settings for tests: users' settings come from the job, which has all defaults.
@@ -40,6 +44,8 @@ impl Default for Settings {
             memory_bytes: MEMORY_BYTES,
             rules: CanonicalRules::default(),
             agent: "lycosa".into(),
+            uses: Vec::new(),
+            ignored_uses: Vec::new(),
         }
     }
 }

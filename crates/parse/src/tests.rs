@@ -81,10 +81,66 @@ fn the_head_is_read() {
 }
 
 #[test]
+fn licences_of_the_page_are_named_by_its_links_those_of_rsl_first() {
+    let page = html(
+        "<base href='/deep/'><link rel=license href=cc><link rel='next License' href='/rsl.xml' type='application/rsl+xml'>\
+         <link rel=license href='mailto:a@b.c'><link rel=license><a rel=license href=other>",
+    );
+    let named: Vec<&str> = page.licenses.iter().map(CrawlUrl::as_str).collect();
+    assert_eq!(named, ["http://example.com/rsl.xml", "http://example.com/deep/cc"]);
+    let told = lycosa_records::licenses(&page).into_iter().map(|license| license.source).collect::<Vec<_>>();
+    assert_eq!(told, ["link element"; 2]);
+    let many: String = (0..99).map(|number| format!("<link rel=license href=/{number}>")).collect();
+    assert_eq!(html(&many).licenses.len(), lycosa_records::MAX_LICENSES);
+}
+
+#[test]
 fn meta_robots_may_speak_to_us_alone() {
     assert!(html("<meta name=Lycosa content=noindex>").noindex);
     let other = html("<meta name=otherbot content=none><meta name=description content=nofollow>");
     assert!(!other.noindex && !other.nofollow);
+}
+
+#[test]
+fn noimageai_is_said_of_images_whatever_the_case_of_their_type() {
+    for (kind, said) in [("image/png", true), ("IMAGE/Png", true), ("text/html", false), ("", false)] {
+        let page = page(200, &[("content-type", kind), ("x-robots-tag", "noimageai")], b"");
+        assert_eq!(page.usage.iter().any(|one| &*one.usage == "train-ai" && !one.allowed), said, "{kind}");
+    }
+}
+
+#[test]
+fn a_page_that_is_reserved_against_a_use_of_the_job_is_not_recorded() {
+    let settings = |uses: &[&str], ignored: &[&str]| Settings {
+        uses: uses.iter().map(|name| (*name).into()).collect(),
+        ignored_uses: ignored.iter().map(|name| (*name).into()).collect(),
+        ..Settings::default()
+    };
+    let body = b"<title>t</title><meta name=robots content=noai><a href=/next>n</a>";
+    let of = |status, fields: &[(&str, &str)], settings: &Settings| {
+        let fields = [&[("content-type", "text/html")], fields].concat();
+        let response = page(status, &fields, body).response;
+        parse(response, Ok(Bytes::from_static(body)), settings)
+    };
+    let dropped = of(200, &[], &settings(&["tdm", "train-ai"], &[]));
+    let failure = dropped.response.result.as_ref().unwrap_err();
+    assert_eq!(
+        (failure.kind, &*failure.detail),
+        (FailureKind::UsageRefused, "meta robots does not allow train-ai")
+    );
+    assert!(
+        dropped.links.is_empty() && dropped.title.is_none() && dropped.decoded.is_none() && dropped.mark == 0
+    );
+    assert_eq!(dropped.usage.len(), 1, "it is told why");
+    assert!(of(200, &[("content-usage", "search=n")], &settings(&["tdm"], &[])).response.result.is_ok());
+    let busy =
+        of(429, &[("retry-after", "60"), ("content-usage", "train-ai=n")], &settings(&["train-ai"], &[]));
+    assert!(busy.response.result.is_ok(), "it says how the site is");
+    let moved =
+        of(301, &[("location", "/next"), ("content-usage", "train-ai=n")], &settings(&["train-ai"], &[]));
+    assert!(moved.redirect.is_some(), "what matters is what its target says");
+    let ignored = of(200, &[("content-usage", "search=n")], &settings(&[], &["train-ai"]));
+    assert_eq!(ignored.usage.iter().map(|one| &*one.usage).collect::<Vec<_>>(), ["search"]);
 }
 
 #[test]

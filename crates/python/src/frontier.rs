@@ -466,6 +466,14 @@ impl Frontier {
         failing.into_iter().map(tuple).collect()
     }
 
+    /// Hosts that are asked more slowly since the last call, for trouble of their own: host, and the interval before and now in seconds
+    /// of the job. The first call begins.
+    fn slowed(&self, py: Python<'_>) -> Vec<(String, f64, f64)> {
+        let slowed = py.detach(|| lock(&self.core.state).take_slowed());
+        let seconds = |micros: u64| micros as f64 / 1e6;
+        slowed.into_iter().map(|one| (one.host, seconds(one.before), seconds(one.interval))).collect()
+    }
+
     /// Whether nothing but failing hosts is left: the crawl ends when the patience with them has run out.
     fn only_failing(&self, py: Python<'_>) -> bool {
         py.detach(|| lock(&self.core.state).only_failing())

@@ -2,6 +2,7 @@
 //!
 //! The attributes read here are those of the models in `python/lycosa/job.py`, which has checked them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub(crate) struct Job {
     user_agent: String,
     allow_addresses: Vec<String>,
     allow_ports: Vec<u16>,
+    usage: BTreeMap<String, String>,
     names: NamesSettings,
     politeness: Politeness,
     frontier: FrontierSettings,
@@ -95,6 +97,7 @@ impl NamesSettings {
 struct Politeness {
     robots: bool,
     robots_ttl: f64,
+    tdmrep: bool,
     host_interval: f64,
     address_interval: f64,
     host_concurrency: u32,
@@ -113,6 +116,7 @@ struct Politeness {
     block_list: Option<PathBuf>,
     retries: u32,
     retry_delay: f64,
+    retry_jitter: f64,
     max_redirects: usize,
 }
 
@@ -139,10 +143,14 @@ struct FetchSettings {
     total_timeout: f64,
     max_header_bytes: usize,
     max_body_bytes: usize,
+    resume_bytes: Option<usize>,
+    content_types: Vec<String>,
     idle_connections: usize,
     idle_timeout: f64,
     http2: bool,
     ca_file: Option<PathBuf>,
+    credentials: Option<PathBuf>,
+    identity: Option<PathBuf>,
     from_email: Option<String>,
 }
 
@@ -207,6 +215,7 @@ impl Job {
             max_hosts: self.frontier.max_hosts.unwrap_or(usize::MAX),
             warm_hosts: self.frontier.warm_hosts.unwrap_or(usize::MAX),
             retry_delay: seconds(politeness.retry_delay),
+            retry_jitter: politeness.retry_jitter,
             host_interval: seconds(politeness.host_interval),
             address_interval: seconds(politeness.address_interval),
             host_concurrency: politeness.host_concurrency,
@@ -222,6 +231,8 @@ impl Job {
             bytes_per_second: politeness.bytes_per_second,
             robots: politeness.robots,
             robots_agent: product(&self.user_agent).to_owned(),
+            tdmrep: politeness.tdmrep,
+            uses: self.uses("drop"),
             robots_ttl: seconds(politeness.robots_ttl),
             max_crawl_delay: seconds(politeness.max_crawl_delay),
             // Fetch answers within its total time-out; twice that, and it never will.
@@ -339,6 +350,9 @@ impl Job {
             max_header_bytes: fetch.max_header_bytes,
             max_headers: lycosa_fetch::MAX_HEADERS,
             max_body_bytes: fetch.max_body_bytes,
+            resume_bytes: fetch.resume_bytes,
+            resume_pause: seconds(self.politeness.retry_delay / self.speed),
+            media_types: lycosa_fetch::MediaTypes::new(fetch.content_types.iter().map(String::as_str)),
             memory: lycosa_fetch::MEMORY,
             batch_bytes: lycosa_fetch::BATCH_BYTES,
             idle_connections: fetch.idle_connections,
@@ -346,6 +360,14 @@ impl Job {
             idle_timeout: self.timeout(fetch.idle_timeout),
             policy: self.addresses()?,
             http2: fetch.http2,
+            proxies: lycosa_fetch::Proxies::default(),
+            credentials: fetch
+                .credentials
+                .as_deref()
+                .map(crate::credentials::open)
+                .transpose()?
+                .unwrap_or_default(),
+            identity: fetch.identity.as_deref().map(crate::identity::open).transpose()?,
             ca_file: fetch.ca_file.clone(),
             clock,
         })
@@ -367,7 +389,14 @@ impl Job {
             rules: self.rules(),
             memory_bytes: lycosa_parse::MEMORY_BYTES,
             agent: product(&self.user_agent).into(),
+            uses: self.uses("drop"),
+            ignored_uses: self.uses("ignore"),
         }
+    }
+
+    /// The uses for which the job has a policy.
+    fn uses(&self, policy: &str) -> Vec<Box<str>> {
+        self.usage.iter().filter(|(_, known)| *known == policy).map(|(name, _)| name[..].into()).collect()
     }
 
     /// Bytes of a decoded body, at most.

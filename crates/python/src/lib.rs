@@ -11,6 +11,7 @@ mod bulk;
 mod cache;
 mod clock;
 mod counted_lock;
+mod credentials;
 mod designs;
 mod dns;
 mod entries;
@@ -20,6 +21,7 @@ mod failed;
 mod fetch;
 mod follow;
 mod frontier;
+mod identity;
 mod job;
 mod known;
 mod ledger;
@@ -73,6 +75,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<frontier::Frontier>()?;
     shards::register(m)?;
     m.add_class::<fetch::Fetcher>()?;
+    m.add_class::<fetch::Proxies>()?;
     m.add_class::<parse::Parser>()?;
     m.add_class::<robots::Robots>()?;
     m.add_class::<store::Log>()?;
@@ -84,7 +87,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     story::register(m)?;
     url::register(m)?;
     block_list::register(m)?;
+    credentials::register(m)?;
     local::register(m)?;
+    identity::register(m)?;
     ledger::register(m)?;
     simnet::register(m)
 }

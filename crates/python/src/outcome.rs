@@ -118,6 +118,31 @@ impl Outcome {
         self.0.received().map(|received| received.source.as_str())
     }
 
+    /// The name of the proxy that the request went through; None: none.
+    #[getter]
+    fn proxy(&self) -> Option<&str> {
+        self.0.request().route.proxy()
+    }
+
+    /// The price that the site asks for the page instead of serving it, such as USD 0.01 (status 402); None: none.
+    #[getter]
+    fn price(&self) -> Option<String> {
+        self.0.received().and_then(lycosa_records::price).map(|price| price.to_string())
+    }
+
+    /// The URL of the licence that the site names for the page, the first of `licenses`; None: none.
+    #[getter]
+    fn license(&self) -> Option<String> {
+        lycosa_records::licenses(&self.0).into_iter().next().map(|license| license.url.into())
+    }
+
+    /// All licences that the site names for the page, the one that counts first: URL, and the signal that names it.
+    #[getter]
+    fn licenses(&self) -> Vec<(String, &'static str)> {
+        let licenses = lycosa_records::licenses(&self.0).into_iter();
+        licenses.map(|license| (license.url.into(), license.source)).collect()
+    }
+
     /// Header fields in the order received; names in lower case.
     #[getter]
     fn headers(&self) -> Vec<(String, String)> {
@@ -246,6 +271,13 @@ impl Outcome {
     #[getter]
     fn link_priorities(&self) -> Vec<i32> {
         self.0.links.iter().map(|link| link.priority).collect()
+    }
+
+    /// The requests that middleware or a parse stage of your own has added.
+    #[getter]
+    fn requests(&self) -> Vec<Request> {
+        let clock = lycosa_url::Clock::shared();
+        self.0.requests.iter().map(|request| Request::of(Arc::new(request.clone()), clock)).collect()
     }
 
     /// The bounds that it has reached, by their stable names: what is beyond them is left out.

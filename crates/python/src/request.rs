@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lycosa_records::{Certificate, Head, Metadata, Received, RequestOptions, Source, Times, Validators};
-use lycosa_url::{Clock, Failure, FailureKind, Micros};
+use lycosa_records::usage::join;
+use lycosa_records::{
+    Certificate, Head, MAX_KEY_BYTES, Metadata, Received, RequestOptions, Source, Times, Validators,
+};
+use lycosa_url::{Clock, Failure, FailureKind, Micros, encode_form};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -17,6 +20,9 @@ use crate::values::{self, dict};
 
 /// Bytes of the body of one request.
 const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// The media type of a form that is posted.
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Seconds that a request takes at most, and that the clock of another machine may be ahead.
 const LONGEST_REQUEST: f64 = 86_400.0;
@@ -68,7 +74,7 @@ type Phases = HashMap<String, f64>;
 impl Request {
     /// A request to be accepted as a seed.
     #[new]
-    #[pyo3(signature = (url, *, method = "GET", headers = None, body = None, metadata = None, priority = 0, etag = None, last_modified = None))]
+    #[pyo3(signature = (url, *, method = "GET", headers = None, body = None, metadata = None, priority = 0, etag = None, last_modified = None, form = None, key = ""))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
     fn new(
         url: &str,
@@ -79,22 +85,35 @@ impl Request {
         priority: i32,
         etag: Option<String>,
         last_modified: Option<String>,
+        form: Option<Vec<(String, String)>>,
+        key: &str,
     ) -> PyResult<Self> {
         let url = crate::url::parse(url)?;
+        let (mut method, mut headers, mut body) =
+            (method, headers.unwrap_or_default(), body.unwrap_or_default().to_vec());
+        if let Some(fields) = form {
+            if !body.is_empty() || !matches!(method, "GET" | "POST") {
+                return Err(setting(
+                    "form",
+                    "a form with a body or another method",
+                    "a form alone: it is sent by POST",
+                ));
+            }
+            method = "POST";
+            body = encode_form(fields.iter().map(|(name, value)| (&**name, &**value))).into_bytes();
+            headers.push(("Content-Type".to_owned(), FORM.to_owned()));
+        }
         let options = RequestOptions {
             method: if method == "GET" { "".into() } else { method.into() },
-            headers: headers
-                .unwrap_or_default()
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-            body: Bytes::copy_from_slice(body.unwrap_or_default()),
+            headers: headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            body: body.into(),
             validators: Validators {
                 etag: etag.map(Into::into),
                 last_modified: last_modified.map(Into::into),
             },
             priority,
             metadata: metadata.map_or(Ok(Metadata::new()), |given| values::metadata("metadata", given))?,
+            key: key.into(),
         };
         let options = (options != RequestOptions::default()).then(|| Box::new(options));
         let record = Arc::new(lycosa_records::Request { options, ..lycosa_records::Request::get(url) });
@@ -266,6 +285,12 @@ impl Request {
         self.record.route.addresses().iter().map(ToString::to_string).collect()
     }
 
+    /// The name of the proxy that it goes through; None: none.
+    #[getter]
+    fn proxy(&self) -> Option<&str> {
+        self.record.route.proxy()
+    }
+
     /// The value of the field cookie; None where there is none.
     #[getter]
     fn cookies(&self) -> Option<&str> {
@@ -277,6 +302,12 @@ impl Request {
     fn headers(&self) -> Vec<(&str, &str)> {
         let headers = self.options().map(|options| &options.headers[..]).unwrap_or_default();
         headers.iter().map(|(name, value)| (&**name, &**value)).collect()
+    }
+
+    /// The deduplication key; empty: URL, method and body tell requests apart.
+    #[getter]
+    fn key(&self) -> &str {
+        self.options().map_or("", |options| &options.key)
     }
 
     /// The body that is sent.
@@ -291,10 +322,18 @@ impl Request {
         self.record.deadline.saturating_add_signed(self.clock.wall_offset()) as f64 / 1e6
     }
 
-    /// What robots.txt states about uses of the page: the use, and whether it is allowed.
+    /// What robots.txt and tdmrep.json state about uses of the page: the use, and whether it is allowed.
     #[getter]
-    fn usage(&self) -> Vec<(&str, bool)> {
-        self.record.usage.iter().map(|(usage, allowed)| (&**usage, *allowed)).collect()
+    fn usage(&self) -> Vec<(String, bool)> {
+        let mut stated = self.record.usage.clone();
+        join(&mut stated, self.record.tdm.map(|allowed| ("tdm".into(), allowed)));
+        stated.into_iter().map(|(usage, allowed)| (usage.into(), allowed)).collect()
+    }
+
+    /// The licences that robots.txt names for the whole site.
+    #[getter]
+    fn licenses(&self) -> Vec<&str> {
+        self.record.licenses.iter().map(|url| &**url).collect()
     }
 
     /// What the user attached: JSON values by name.
@@ -379,6 +418,13 @@ pub(crate) fn check(request: &lycosa_records::Request) -> PyResult<()> {
                 "fields that say nothing of the host, the connection or the length: these are fetch's own";
             return Err(setting("headers", name, allowed));
         }
+    }
+    if options.key.len() > MAX_KEY_BYTES {
+        return Err(setting(
+            "key",
+            format!("{} bytes", options.key.len()),
+            format!("{MAX_KEY_BYTES} bytes at most"),
+        ));
     }
     if options.body.len() > MAX_BODY_BYTES {
         let given = format!("{} bytes", options.body.len());

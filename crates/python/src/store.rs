@@ -288,6 +288,10 @@ impl Log {
             bounds.set_item(name, told)?;
         }
         dict.set_item("bounds", bounds)?;
+        let prices: BTreeMap<_, _> =
+            summary.prices.iter().map(|(currency, sum)| (currency, *sum as f64 / 1e6)).collect();
+        dict.set_item("prices", prices)?;
+        dict.set_item("licenses", summary.licenses)?;
         let mean = |sum: u64| sum as f64 / 1e6 / summary.responses.max(1) as f64;
         let names = ["name", "connect", "tls", "first_byte", "body"];
         let phases: BTreeMap<_, _> = names.into_iter().zip(summary.phases_us.map(mean)).collect();

@@ -27,7 +27,8 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(check_resolver, m)?)
 }
 
-/// All kinds of failures by their stable names: meaning, group, and whether another try later may well end otherwise.
+/// All kinds of failures by their stable names: meaning, group, whether another try later may well end otherwise, and whether one
+/// counts only when it comes a second time.
 fn failure_kinds(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let kinds = PyDict::new(py);
     for kind in FailureKind::all() {
@@ -35,6 +36,7 @@ fn failure_kinds(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         told.set_item("meaning", kind.meaning())?;
         told.set_item("group", kind.group())?;
         told.set_item("transient", kind.is_transient())?;
+        told.set_item("doubtful", kind.is_doubtful())?;
         kinds.set_item(kind.as_str(), told)?;
     }
     Ok(kinds)

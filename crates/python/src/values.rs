@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 use serde_json::Value as Json;
 
 use crate::errors::setting;
+use crate::request::Request;
 
 /// Bytes that a user may attach to one request, as JSON.
 const MAX_METADATA_BYTES: usize = 64 << 10;
@@ -45,6 +46,8 @@ pub(crate) fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         Value::Pairs(pairs)
     } else if let Some(fields) = fields(given) {
         Value::Pairs(fields)
+    } else if let Some(requests) = requests(given) {
+        Value::Requests(requests)
     } else if let Ok(texts) = given.extract::<Vec<String>>() {
         Value::Texts(texts)
     } else if let Ok(numbers) = given.extract::<Vec<i64>>() {
@@ -54,7 +57,8 @@ pub(crate) fn value(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
         return value(name, &given.call_method0("item")?);
     } else {
         let found = given.get_type().name()?;
-        let allowed = "None, bool, int, str, bytes, dict, a list of str, of int or of pairs of str";
+        let allowed =
+            "None, bool, int, str, bytes, dict, a list of str, of int, of pairs of str or of Request";
         return Err(PyTypeError::new_err(format!("{name}: a {found} is not allowed; allowed: {allowed}")));
     })
 }
@@ -72,6 +76,12 @@ fn texts(name: &str, given: &Bound<'_, PyString>) -> PyResult<Value> {
         Some(dict) => Ok(Value::Map(metadata(name, dict)?)),
         None => Err(setting(name, given.repr()?, "a dict, or the JSON text of one")),
     }
+}
+
+/// A list of requests that has one.
+fn requests(given: &Bound<'_, PyAny>) -> Option<Vec<lycosa_records::Request>> {
+    let requests = given.extract::<Vec<PyRef<'_, Request>>>().ok().filter(|requests| !requests.is_empty())?;
+    Some(requests.iter().map(|request| (*request.record).clone()).collect())
 }
 
 /// Header fields as a column has them: a list of dictionaries with `name` and `value`.

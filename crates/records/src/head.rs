@@ -81,12 +81,44 @@ impl Head {
         })
     }
 
+    /// The head without a field that was sent, each on one line.
+    #[must_use]
+    pub fn without(self, name: &str) -> Self {
+        self.with_each(name, "")
+    }
+
+    /// The head with `***` for the value of a field that was sent: what a record must not have.
+    #[must_use]
+    pub fn redacted(self, name: &str) -> Self {
+        self.with_each(name, &format!("{name}: ***\r\n"))
+    }
+
+    /// The head with another line for each of a field that was sent.
+    fn with_each(self, name: &str, other: &str) -> Self {
+        let is_it = |line: &[u8]| {
+            let field = line.split(|byte| *byte == b':').next().unwrap_or_default();
+            field.eq_ignore_ascii_case(name.as_bytes())
+        };
+        let lines = || self.raw().split_inclusive(|byte| *byte == b'\n');
+        if !lines().any(is_it) {
+            return self;
+        }
+        let shown = lines().map(|line| if is_it(line) { other.as_bytes() } else { line });
+        Head::new(shown.flatten().copied().collect())
+    }
+
     /// The first value of a field that is UTF-8; the name is case-insensitive.
     pub fn get<'a>(&'a self, name: &str) -> Option<Cow<'a, str>> {
         let (_, value) = self
             .fields()
             .find(|(known, value)| known.eq_ignore_ascii_case(name) && std::str::from_utf8(value).is_ok())?;
         text(value)
+    }
+
+    /// The media type that Content-Type names, in lower case, without parameters (RFC 9110 section 8.3.1); empty if there is none.
+    pub fn media_type(&self) -> String {
+        let label = self.get("content-type").unwrap_or_default();
+        label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
     /// All values of a field that are UTF-8.
@@ -190,6 +222,20 @@ mod tests {
     }
 
     #[test]
+    fn a_field_is_left_out_whatever_its_case() {
+        let sent = head("GET / HTTP/1.1\r\nhost: a\r\nProxy-Authorization: Basic eDp5\r\naccept: *\r\n");
+        assert_eq!(
+            sent.clone().without("proxy-authorization"),
+            head("GET / HTTP/1.1\r\nhost: a\r\naccept: *\r\n")
+        );
+        assert_eq!(sent.clone().without("cookie"), sent);
+        assert_eq!(
+            sent.redacted("proxy-authorization"),
+            head("GET / HTTP/1.1\r\nhost: a\r\nproxy-authorization: ***\r\naccept: *\r\n")
+        );
+    }
+
+    #[test]
     fn fields_keep_their_case_and_order_and_are_found_in_any_case() {
         let head =
             head("HTTP/1.1 200 All right\r\nX-B: 1\r\nContent-TYPE:text/html\r\nx-b:\t2 \r\nServer : n\r\n");
@@ -198,6 +244,11 @@ mod tests {
         let expected = [("X-B", "1"), ("Content-TYPE", "text/html"), ("x-b", "2"), ("Server", "n")];
         assert_eq!(fields, expected.map(|(name, value)| (name, value.to_owned())));
         assert_eq!(head.get("content-type").as_deref(), Some("text/html"));
+        assert_eq!(
+            Head::of("HTTP/1.1 200", [("Content-Type", " Text/HTML ; charset=x")]).unwrap().media_type(),
+            "text/html"
+        );
+        assert_eq!(Head::default().media_type(), "");
         assert_eq!(head.get_all("X-b").collect::<Vec<_>>(), ["1", "2"]);
         assert_eq!((head.line(), &*head.reason()), (&b"HTTP/1.1 200 All right"[..], "All right"));
     }

@@ -16,6 +16,7 @@ mod encode_tests;
 pub mod frame;
 mod head;
 mod journal;
+mod license;
 mod links;
 mod mark;
 mod outcome;
@@ -24,6 +25,7 @@ mod response;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 mod serial;
+mod terms;
 pub mod usage;
 pub mod v1;
 
@@ -31,11 +33,14 @@ pub use body::Body;
 pub use encode::{Record, RecordError, decode, encode, read_facts, read_map, write_map, write_record};
 pub use head::{Head, header_text};
 pub use journal::{Accepted, Entry, Leased, decode_entries, encode_entries};
+pub use license::{License, LinkedLicenses, MAX_LICENSES, licenses, robots_license};
 pub use links::{Added, Link, LinkDetails, Links, LinksBuilder};
 pub use mark::{is_markup, mark};
 pub use outcome::{MAX_ROBOTS_BYTES, Outcome};
 pub use request::{
-    Metadata, Purpose, Request, RequestOptions, Route, Step, Task, Validators, is_settable_field, key_of,
+    MAX_KEY_BYTES, Metadata, Purpose, Request, RequestOptions, Route, Step, Task, Validators,
+    is_settable_field, key_of,
 };
 pub use response::{Certificate, Received, Response, Source, Times};
+pub use terms::{Price, is_refused_without_license, price};
 pub use usage::UsagePreference;

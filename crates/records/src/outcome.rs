@@ -50,6 +50,9 @@ pub struct Outcome {
     /// Links in order of appearance, each once.
     #[serde(default, skip_serializing_if = "Links::is_empty")]
     pub links: Links,
+    /// Requests that the user's code has added: the frontier admits them as it does links, each with all that it says.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub requests: Vec<Request>,
     /// Number of links that are not crawlable URLs (`mailto:`, `javascript:`, broken).
     #[serde(default, skip_serializing_if = "is_default")]
     pub bad_links: u32,
@@ -62,6 +65,9 @@ pub struct Outcome {
     /// The site's preferences about the uses of the page: one for each use that a signal speaks of.
     #[serde(default, skip_serializing_if = "is_default")]
     pub usage: Vec<UsagePreference>,
+    /// Licences that the page's own `<link rel=license>` name; [`licenses`](crate::licenses) has those of all signals.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub licenses: Vec<CrawlUrl>,
     /// Whether the URL is retried: this outcome is not its last. Set by the frontier's judgement.
     #[serde(default, skip_serializing_if = "is_default")]
     pub retry: bool,
@@ -89,10 +95,12 @@ impl Outcome {
             noindex: false,
             nofollow: false,
             links: Links::default(),
+            requests: Vec::new(),
             bad_links: 0,
             bounds: Bounds::default(),
             fields: Metadata::new(),
             usage: Vec::new(),
+            licenses: Vec::new(),
             retry: false,
             ours: false,
             mark: 0,
@@ -140,6 +148,7 @@ impl Outcome {
         self.response.memory()
             + body
             + self.links.memory()
+            + self.requests.iter().map(|request| size_of::<Request>() + request.memory()).sum::<usize>()
             + fields
             + self.title.as_deref().map_or(0, str::len)
     }

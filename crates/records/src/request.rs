@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use lycosa_url::{CrawlUrl, Digest, Micros, NameClass, UrlRef, digest_of};
+use lycosa_url::{CrawlUrl, Digest, Micros, NameClass, TDMREP_PATH, UrlRef, digest_of};
 use serde::{Deserialize, Serialize};
 
 use crate::serial::{self, is_default};
@@ -89,8 +89,14 @@ pub enum Route {
     /// By a connection to one of the host's permitted addresses, best first.
     #[serde(with = "serial::addresses")]
     Direct(Vec<IpAddr>),
-    /// By a proxy with this URL, which resolves the name.
-    Proxy(Box<str>),
+    /// By the proxy with this name in the job.
+    Proxy {
+        /// Its name.
+        name: Box<str>,
+        /// The host's permitted addresses, best first, as of a direct route.
+        #[serde(with = "serial::addresses")]
+        addresses: Vec<IpAddr>,
+    },
     /// By a browser with this name in the job.
     Browser(Box<str>),
 }
@@ -102,11 +108,29 @@ impl Default for Route {
 }
 
 impl Route {
-    /// The addresses to connect to; empty for a proxy or a browser.
+    /// The host's permitted addresses, best first; empty for a browser.
     pub fn addresses(&self) -> &[IpAddr] {
         match self {
-            Route::Direct(addresses) => addresses,
-            Route::Proxy(_) | Route::Browser(_) => &[],
+            Route::Direct(addresses) | Route::Proxy { addresses, .. } => addresses,
+            Route::Browser(_) => &[],
+        }
+    }
+
+    /// The name of the proxy.
+    pub fn proxy(&self) -> Option<&str> {
+        match self {
+            Route::Proxy { name, .. } => Some(name),
+            Route::Direct(_) | Route::Browser(_) => None,
+        }
+    }
+
+    /// The same route by a proxy; `None`: by none.
+    #[must_use]
+    pub fn by(&self, proxy: Option<&str>) -> Self {
+        let addresses = self.addresses().to_vec();
+        match proxy {
+            Some(name) => Route::Proxy { name: name.into(), addresses },
+            None => Route::Direct(addresses),
         }
     }
 }
@@ -146,7 +170,14 @@ pub struct RequestOptions {
     /// The user's metadata.
     #[serde(skip_serializing_if = "is_default")]
     pub metadata: Metadata,
+    /// The deduplication key: requests of one host with the same key are one, whatever they ask for. Empty: URL, method and body tell
+    /// requests apart.
+    #[serde(skip_serializing_if = "is_default")]
+    pub key: Box<str>,
 }
+
+/// Bytes of a deduplication key, at most.
+pub const MAX_KEY_BYTES: usize = 1_024;
 
 impl RequestOptions {
     /// The method.
@@ -156,13 +187,13 @@ impl RequestOptions {
 
     /// Whether deduplication distinguishes the request from a GET of its URL.
     fn is_other(&self) -> bool {
-        self.method() != "GET" || !self.body.is_empty()
+        self.method() != "GET" || !self.body.is_empty() || !self.key.is_empty()
     }
 
     /// Approximate memory, in bytes.
     pub fn memory(&self) -> usize {
         let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len() + 64).sum();
-        size_of::<Self>() + self.body.len() + headers + memory_of(&self.metadata)
+        size_of::<Self>() + self.body.len() + headers + self.key.len() + memory_of(&self.metadata)
     }
 }
 
@@ -204,6 +235,16 @@ pub struct Request {
     /// What robots.txt states about the uses of the page.
     #[serde(default, skip_serializing_if = "is_default")]
     pub usage: Vec<Statement>,
+    /// The pause between requests to its host when it was granted, in microseconds: fetch keeps it before it asks for the rest of a body
+    /// that broke off.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub interval: Micros,
+    /// Whether the origin's tdmrep.json allows text and data mining of the page; `None` if it states nothing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tdm: Option<bool>,
+    /// Licences that robots.txt names for the whole site, as canonical URLs, in its order.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub licenses: Vec<Box<str>>,
     /// When the lease expires, by the crawl's clock: the frontier then takes the request back, and it must
     /// not be sent.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -229,6 +270,9 @@ impl Request {
             name_class: None,
             cookies: None,
             usage: Vec::new(),
+            interval: 0,
+            tdm: None,
+            licenses: Vec::new(),
             deadline: 0,
             options: None,
         }
@@ -239,17 +283,28 @@ impl Request {
         self.options.as_ref().map_or("GET", |options| options.method())
     }
 
-    /// The request key, by which requests are deduplicated: the digest of its URL, or of method, URL and body
-    /// if it is not a plain GET.
+    /// The request key, by which requests are deduplicated: the digest of its URL, of method, URL and body if it is not a plain GET, or
+    /// of host and deduplication key if it has one.
     pub fn key(&self) -> Digest {
         key_of(self.url.borrow(), self.options.as_deref())
+    }
+
+    /// The URL that was asked for first, before redirects.
+    pub fn first_url(&self) -> &CrawlUrl {
+        self.chain.first().map_or(&self.url, |step| &step.url)
+    }
+
+    /// Whether it asks for an origin's tdmrep.json, whose purpose is that of a robots.txt.
+    pub fn is_for_tdmrep(&self) -> bool {
+        self.purpose == Purpose::Robots && self.first_url().path_and_query() == TDMREP_PATH
     }
 
     /// Approximate memory besides the record itself, in bytes.
     pub fn memory(&self) -> usize {
         let chain: usize = self.chain.iter().map(|step| step.url.as_str().len() + size_of::<Step>()).sum();
         let options = self.options.as_ref().map_or(0, |options| options.memory());
-        self.url.as_str().len() + chain + self.cookies.as_deref().map_or(0, str::len) + options
+        let licenses: usize = self.licenses.iter().map(|url| url.len() + size_of::<Box<str>>()).sum();
+        self.url.as_str().len() + chain + licenses + self.cookies.as_deref().map_or(0, str::len) + options
     }
 }
 
@@ -295,6 +350,8 @@ pub fn is_settable_field(name: &str) -> bool {
 pub fn key_of(url: UrlRef<'_>, options: Option<&RequestOptions>) -> Digest {
     match options.filter(|options| options.is_other()) {
         None => *url.digest(),
+        // No method begins with a space.
+        Some(options) if !options.key.is_empty() => digest_of([" ", url.host(), " ", &options.key].concat()),
         Some(options) => {
             // Neither method nor URL contains a space, so different requests have different texts.
             let head = [options.method(), url.as_str(), ""].join(" ");

@@ -161,6 +161,11 @@ impl Response {
         self.finished.saturating_add_signed(self.times.wall_offset_us)
     }
 
+    /// Whether it is a cache's: the site was not asked, and nothing is learnt of it.
+    pub fn is_cached(&self) -> bool {
+        self.result.as_ref().is_ok_and(|received| received.source == Source::Cache)
+    }
+
     /// The address that the site was asked at; `None` without a connection, and unless the route is direct: the address of a proxy
     /// is not the site's.
     pub fn site_address(&self) -> Option<IpAddr> {

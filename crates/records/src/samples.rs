@@ -69,9 +69,9 @@ fn any_metadata() -> impl Strategy<Value = Metadata> {
 /// Anything that a request may have beyond a GET.
 pub fn any_options() -> impl Strategy<Value = RequestOptions> {
     let headers = vec(("[A-Za-z-]{1,6}", "[ -~]{0,6}"), 0..3);
-    let texts = (option::of(".{0,5}"), option::of(".{0,5}"));
+    let texts = (option::of(".{0,5}"), option::of(".{0,5}"), ".{0,5}");
     ("[A-Z]{0,5}", headers, vec(any::<u8>(), 0..9), texts, any::<i32>(), any_metadata()).prop_map(
-        |(method, headers, body, (etag, last_modified), priority, metadata)| RequestOptions {
+        |(method, headers, body, (etag, last_modified, key), priority, metadata)| RequestOptions {
             method: method.into(),
             headers: headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             body: body.into(),
@@ -81,6 +81,7 @@ pub fn any_options() -> impl Strategy<Value = RequestOptions> {
             },
             priority,
             metadata,
+            key: key.into(),
         },
     )
 }
@@ -91,7 +92,8 @@ pub fn any_request() -> impl Strategy<Value = Request> {
         proptest::sample::select(vec![Purpose::Page, Purpose::Robots, Purpose::Sitemap, Purpose::Resource]);
     let route = prop_oneof![
         vec(any::<std::net::IpAddr>(), 0..3).prop_map(Route::Direct),
-        ".{1,9}".prop_map(|proxy| Route::Proxy(proxy.into())),
+        (".{1,9}", vec(any::<std::net::IpAddr>(), 0..3))
+            .prop_map(|(name, addresses)| Route::Proxy { name: name.into(), addresses }),
         ".{1,9}".prop_map(|browser| Route::Browser(browser.into())),
     ];
     let step = (any_url(), 300_u16..400).prop_map(|(url, status)| Step { url, status });
@@ -129,6 +131,11 @@ pub fn any_request() -> impl Strategy<Value = Request> {
                 cookies,
                 usage: (0..depth % 3)
                     .map(|number| (format!("use-{number}").into(), attempt % 2 == 0))
+                    .collect(),
+                interval: deadline % 1_000,
+                tdm: [None, Some(true), Some(false)][lease as usize % 3],
+                licenses: (0..attempt % 3)
+                    .map(|number| format!("https://a.example/{number}").into())
                     .collect(),
                 deadline,
                 options,
@@ -219,6 +226,10 @@ pub fn any_outcome() -> impl Strategy<Value = Outcome> {
             let preference =
                 UsagePreference { usage: "train-ai".into(), allowed: told, source: "header".into() };
             outcome.usage = if told { vec![preference] } else { Vec::new() };
+            let added = outcome.redirect.clone().filter(|_| told).map(Request::get);
+            let options = outcome.request().options.clone();
+            outcome.requests = added.map(|added| Request { options, ..added }).into_iter().collect();
+            outcome.licenses = outcome.canonical.clone().filter(|_| told).into_iter().collect();
             outcome
         },
     )

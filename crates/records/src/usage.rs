@@ -4,9 +4,14 @@
 //! own: `ai-input` of Content-Signal, `tdm` (text and data mining) of TDMRep. A use that nobody speaks of is neither allowed nor
 //! forbidden.
 
+use lycosa_url::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
+use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
-/// Preferences of one page, at most; a page of one site speaks of three.
+/// Uses that have a meaning here. There is always space for them: other names that a page has leave out no restriction of its site.
+const KNOWN: [&str; 6] = ["train-ai", "search", "ai-input", "ai-use", "bots", "tdm"];
+
+/// Preferences of one page about other uses, at most; a page of one site speaks of three.
 const MAX_PREFERENCES: usize = 16;
 
 /// Bytes of the name of a use, at most.
@@ -29,14 +34,14 @@ pub type Statement = (Box<str>, bool);
 /// Reads the value of Content-Usage, a dictionary such as `train-ai=n, search=y` (draft-ietf-aipref-attach; RFC 9651). Nothing is known
 /// of a value that is none; what is neither `y` nor `n` says nothing.
 pub fn content_usage(value: &str) -> Vec<Statement> {
+    let members = Parser::new(value.trim_matches([' ', '\t'])).parse::<Dictionary>().unwrap_or_default();
     let mut stated = Vec::new();
-    for member in value.split(',') {
-        let member = member.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);
-        let (usage, word) = member.split_once('=').unwrap_or((member, ""));
-        if !is_key(usage) {
-            return Vec::new();
+    for (usage, member) in &members {
+        if let ListEntry::Item(item) = member
+            && let BareItem::Token(word) = &item.bare_item
+        {
+            state(&mut stated, usage.as_str(), word.as_str(), ["y", "n"]);
         }
-        state(&mut stated, usage, word, ["y", "n"]);
     }
     stated
 }
@@ -59,7 +64,7 @@ pub fn content_signal(value: &str) -> Vec<Statement> {
 fn state(stated: &mut Vec<Statement>, usage: &str, word: &str, words: [&str; 2]) {
     if let Some(place) = words.iter().position(|known| *known == word)
         && usage.len() <= MAX_USE_BYTES
-        && stated.len() < MAX_PREFERENCES
+        && has_space(stated.len(), usage)
     {
         stated.push((usage.into(), place == 0));
     }
@@ -70,10 +75,15 @@ pub fn join(stated: &mut Vec<Statement>, more: impl IntoIterator<Item = Statemen
     for (usage, allowed) in more {
         match stated.iter().position(|(known, _)| *known == usage) {
             Some(place) => stated[place].1 &= allowed,
-            None if stated.len() < MAX_PREFERENCES => stated.push((usage, allowed)),
+            None if has_space(stated.len(), &usage) => stated.push((usage, allowed)),
             None => {}
         }
     }
+}
+
+/// Whether a use may be one more beside so many.
+fn has_space(others: usize, usage: &str) -> bool {
+    others < MAX_PREFERENCES || KNOWN.contains(&usage)
 }
 
 /// Whether a text is a key of a dictionary (RFC 9651 section 3.1.2).
@@ -95,13 +105,18 @@ pub fn restrict<'a>(
                 (preferences[place].allowed, preferences[place].source) = (false, source.into());
             }
             Some(_) => {}
-            None if preferences.len() < MAX_PREFERENCES => {
+            None if has_space(preferences.len(), usage) => {
                 let preference = UsagePreference { usage: usage.into(), allowed, source: source.into() };
                 preferences.push(preference);
             }
             None => {}
         }
     }
+}
+
+/// The failure of a page of which a signal does not allow a use for which the job crawls.
+pub fn refused_use(usage: &str, source: &str) -> Failure {
+    Failure::new(FailureKind::UsageRefused, format!("{source} does not allow {usage}"))
 }
 
 #[cfg(test)]
@@ -127,6 +142,7 @@ mod tests {
             ("train-ai=n search=y", ""),
             ("Train-AI=n", ""),
             ("train-ai=n,, search=y", ""),
+            ("train-ai=n;by=\"law, search=n\"; b, search=y", "train-ai=0 search=1"),
             ("", ""),
         ] {
             assert_eq!(text(content_usage(value)), expected, "{value}");
@@ -155,10 +171,24 @@ mod tests {
         assert_eq!(told, [("train-ai", false, "robots.txt"), ("search", true, "header")]);
     }
 
+    #[test]
+    fn names_without_a_meaning_leave_out_no_restriction() {
+        let (mut preferences, mut joined) = (Vec::new(), Vec::new());
+        let names: Vec<String> = (0..99).map(|number| format!("use{number}")).collect();
+        restrict(&mut preferences, names.iter().map(|name| (&**name, true)), "header");
+        restrict(&mut preferences, [("train-ai", false)], "robots.txt");
+        join(&mut joined, names.iter().map(|name| (name[..].into(), true)));
+        join(&mut joined, [("train-ai".into(), false)]);
+        let said = content_usage(&format!("{}=y, train-ai=n", names.join("=y, ")));
+        let last = preferences.last().map(|one| (&*one.usage, one.allowed));
+        assert_eq!((last, preferences.len()), (Some(("train-ai", false)), MAX_PREFERENCES + 1));
+        assert_eq!((joined.len(), said.len()), (MAX_PREFERENCES + 1, MAX_PREFERENCES + 1));
+    }
+
     proptest! {
         #[test]
         fn any_text_gives_few_statements(value in ".{0,300}") {
-            prop_assert!(content_usage(&value).len() <= MAX_PREFERENCES);
+            prop_assert!(content_usage(&value).len() <= MAX_PREFERENCES + KNOWN.len());
             prop_assert!(content_signal(&value).iter().all(|(usage, _)| usage.len() <= MAX_USE_BYTES));
         }
     }

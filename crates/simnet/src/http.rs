@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Notify;
 
 use crate::ledger::{Kind, Ledger, NONE, Request};
 use crate::network::Network;
@@ -62,6 +63,8 @@ pub(crate) struct Site {
     pub(crate) tls: Option<Tls>,
     /// How long a connection may be idle.
     pub(crate) idle: Duration,
+    /// Ends idle connections, that which has been idle for longest first, while no file is free for a new one.
+    pub(crate) crowded: Notify,
 }
 
 /// One rendered response: `out[start..]` are its bytes.
@@ -153,7 +156,12 @@ pub(crate) async fn serve<S>(
                 buffer.resize(MAX_HEAD.min(filled * 2) + 1, 0);
             }
             drop(out);
-            let read = tokio::time::timeout(site.idle, stream.read(&mut buffer[filled..])).await;
+            let read = tokio::time::timeout(site.idle, stream.read(&mut buffer[filled..]));
+            let read = tokio::select! {
+                biased;
+                read = read => read,
+                () = site.crowded.notified(), if filled == 0 => return,
+            };
             let Ok(Ok(length @ 1..)) = read else { return };
             filled += length;
             time = site.ledger.time(arrival.last());

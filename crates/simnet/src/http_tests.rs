@@ -19,7 +19,18 @@ pub(super) fn site_of(profile: &str, hosts: u32) -> Site {
     let network = Network::new(&world, &params);
     let (ports, idle) = (Ports::new(8080, 8443), Duration::from_secs(1));
     let (troubles, ledger) = (Troubles::default(), Ledger::new(1));
-    Site { world, network, ledger, ports, troubles, seed: 1, http_port: 80, tls: None, idle }
+    Site {
+        world,
+        network,
+        ledger,
+        ports,
+        troubles,
+        seed: 1,
+        http_port: 80,
+        tls: None,
+        idle,
+        crowded: Notify::new(),
+    }
 }
 
 /// A connection to a host's address, with TLS if it is on HTTPS.

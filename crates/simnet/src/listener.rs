@@ -18,6 +18,9 @@ use crate::tls;
 use crate::trouble::{Dropped, Refused, State, Struck};
 use crate::wire::{Door, Wire};
 
+/// Idle connections that are ended at once where no file is free for a new one.
+const CROWD: usize = 64;
+
 /// One listener of one thread.
 #[derive(Clone)]
 pub(crate) struct Gate {
@@ -113,7 +116,10 @@ impl Gate {
     async fn accept(&self, listener: Option<&Listener>) {
         let Some(Listener::Open(listener)) = listener else { return std::future::pending().await };
         loop {
-            let Some(stream) = accept(listener).await else { continue };
+            let Some(stream) = accept(listener).await else {
+                (0..CROWD).for_each(|_| self.site.crowded.notify_one());
+                continue;
+            };
             let Ok(address) = stream.local_addr().map(|local| local.ip()) else { continue };
             // The listener is bound to the loopback device; this is the second lock on the same door.
             if compact(address).is_none() || stream.set_nodelay(true).is_err() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::sync::watch;
 
 use crate::authority::Authority;
@@ -77,6 +78,7 @@ impl Simnet {
             http_port,
             tls: if secure { Some(Tls::new(params.seed)?) } else { None },
             idle: Duration::from_secs_f64((IDLE / params.speed).clamp(0.25, 86_400.0)),
+            crowded: Notify::new(),
         });
         let (stop, stopped) = watch::channel(false);
         let mut net = Self { params, site, http_port, https_port, dns_port, stop, threads: Vec::new() };

@@ -279,8 +279,8 @@ impl Teller<'_> {
     /// Processes an outcome of a robots.txt. Its origin is that of the first URL in the redirect chain.
     fn robots(&mut self, position: Position, outcome: Outcome) {
         let sighting = Sighting { position, at: outcome.response.fetched_at() };
-        let asked = outcome.request().chain.first().map_or(outcome.url(), |step| &step.url);
-        if asked.origin() == self.url.origin() {
+        let request = outcome.request();
+        if request.first_url().origin() == self.url.origin() && !request.is_for_tdmrep() {
             let verdict = outcome.received().and_then(|received| self.verdict(&outcome, received));
             self.story.robots.push(Told { verdict, ..told(sighting, &outcome) });
         }

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use lycosa_records::{Outcome, Purpose};
+use lycosa_records::{Outcome, Purpose, Received, is_refused_without_license};
 use lycosa_url::{Bound, FailureKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Number of example URLs per bound.
 const FIRST_URLS: usize = 3;
+
+/// Currencies whose sums are kept: sites may make up their names.
+const MAX_CURRENCIES: usize = 100;
 
 /// How often a bound was reached, with example URLs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +46,10 @@ pub struct Summary {
     pub failures: BTreeMap<FailureKind, u64>,
     /// Bounds reached by pages, and failures that are bounds, by stable name.
     pub bounds: BTreeMap<String, Reached>,
+    /// What sites asked for instead of pages, over all responses, by currency, in millionths of its unit.
+    pub prices: BTreeMap<String, u64>,
+    /// Responses that asked for a licence.
+    pub licenses: u64,
     /// Sum of each phase's duration over all responses, in microseconds: name, connect, TLS, first byte, body.
     pub phases_us: [u64; 5],
     /// Number of responses in these sums.
@@ -102,6 +109,16 @@ impl Summary {
         }
     }
 
+    /// Counts what a response asks for, of the first currencies.
+    fn add_terms(&mut self, received: &Received) {
+        self.licenses += u64::from(is_refused_without_license(received));
+        let Some(price) = lycosa_records::price(received) else { return };
+        if self.prices.len() < MAX_CURRENCIES || self.prices.contains_key(&price.currency) {
+            let sum = self.prices.entry(price.currency).or_default();
+            *sum = sum.saturating_add(price.millionths);
+        }
+    }
+
     /// Counts a URL's last outcome.
     fn add_last(&mut self, page: &Outcome) {
         match &page.response.result {
@@ -110,6 +127,7 @@ impl Summary {
                 self.links += page.links.len() as u64;
                 let counter = if page.redirect.is_some() { &mut self.redirects } else { &mut self.pages };
                 *counter += 1;
+                self.add_terms(received);
             }
             Err(failure) => *self.failures.entry(failure.kind).or_default() += 1,
         }

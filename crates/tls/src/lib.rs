@@ -1,16 +1,22 @@
 //! TLS clients: rustls with the `ring` provider, Mozilla's roots and, optionally, a file of further roots.
 //! Used for all TLS connections to external servers.
 
+mod weak;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
-/// A client's configuration: certificates are verified, sessions are resumed. The provider is explicit, so
-/// that no other crate can make it ambiguous. Fails if the PEM file of further roots cannot be used; the
+use crate::weak::Naming;
+pub use crate::weak::is_weak;
+
+/// A client's configuration: certificates are verified, sessions are resumed, and [`is_weak`] tells why a weak certificate is refused. The
+/// provider is explicit, so that no other crate can make it ambiguous. Fails if the PEM file of further roots cannot be used; the
 /// error has its path.
 pub fn client_config(ca_file: Option<&Path>) -> io::Result<ClientConfig> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
@@ -18,8 +24,11 @@ pub fn client_config(ca_file: Option<&Path>) -> io::Result<ClientConfig> {
         add_file(&mut roots, path)?;
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
+    let verifier = Arc::new(Naming(verifier.map_err(io::Error::other)?));
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    Ok(builder.map_err(io::Error::other)?.with_root_certificates(roots).with_no_client_auth())
+    let builder = builder.map_err(io::Error::other)?.dangerous().with_custom_certificate_verifier(verifier);
+    Ok(builder.with_no_client_auth())
 }
 
 /// Adds the certificates of a PEM file.

@@ -21,6 +21,9 @@ pub type Digest = [u8; 16];
 /// Maximum length of a URL, in bytes, before and after canonicalisation.
 pub const MAX_URL_BYTES: usize = 8192;
 
+/// The path of the file in which a site states what it reserves of text and data mining (TDMRep; RFC 8615).
+pub const TDMREP_PATH: &str = "/.well-known/tdmrep.json";
+
 /// An absolute `http` or `https` URL in canonical form.
 #[derive(Clone)]
 pub struct CrawlUrl {
@@ -144,6 +147,11 @@ impl CrawlUrl {
     /// The URL of this origin's robots.txt.
     pub fn robots(&self) -> CrawlUrl {
         CrawlUrl::of(format!("{}/robots.txt", self.origin()), self.parts)
+    }
+
+    /// The URL of this origin's tdmrep.json.
+    pub fn tdmrep(&self) -> CrawlUrl {
+        CrawlUrl::of(format!("{}{TDMREP_PATH}", self.origin()), self.parts)
     }
 
     /// Resolves a reference found in a document at this URL, such as a `Location` header.

@@ -42,6 +42,9 @@ pub enum FailureKind {
     TlsCertificate,
     /// The TLS handshake failed.
     TlsFailed,
+    /// The server has only TLS 1.0 or 1.1, only cipher suites without forward secrecy, or only keys and signatures that are too weak.
+    /// A server without a certificate for the name may look the same.
+    TlsTooOld,
     /// The whole exchange took longer than allowed.
     Timeout,
     /// The server sent nothing for longer than allowed.
@@ -80,15 +83,21 @@ pub enum FailureKind {
     /// robots.txt could not be fetched (5xx or unreachable), so everything is forbidden (RFC 9309 section
     /// 2.3.1.4).
     RobotsUnreachable,
+    /// The site does not allow a use of the page for which the job crawls.
+    UsageRefused,
     /// Its port is blocked, and the job does not allow it.
     PortBlocked,
     /// The job's block list names its host, its domain or its network.
     Blocked,
+    /// The body has a media type that the job does not want (`fetch.content_types`).
+    ContentType,
     /// Its registered domain has used up the pages that the job allows it.
     DomainBudget,
     /// The crawl was stopped before the response was complete, or a reused connection was closed before it
     /// began. Does not count as a try.
     Cancelled,
+    /// The request's proxy could not be used: no connection, wrong credentials, or it refused. Says nothing about the site.
+    ProxyFailed,
     /// A middleware of the crawl dropped the request.
     Dropped,
     /// A middleware of the crawl raised an exception.
@@ -113,7 +122,7 @@ mod mark {
 }
 
 /// Each kind in order: stable name, group, properties. The only table of kinds.
-const KINDS: [(FailureKind, &str, &str, u8); 34] = {
+const KINDS: [(FailureKind, &str, &str, u8); 38] = {
     use FailureKind as K;
     use mark::{ANSWERED, BOUND, DOUBTFUL, SILENT, TRANSIENT, TROUBLE};
     [
@@ -128,6 +137,7 @@ const KINDS: [(FailureKind, &str, &str, u8); 34] = {
         (K::ConnectFailed, "connect-failed", "connections", TRANSIENT | TROUBLE | SILENT),
         (K::TlsCertificate, "tls-certificate", "tls", DOUBTFUL | SILENT),
         (K::TlsFailed, "tls-failed", "tls", DOUBTFUL | SILENT),
+        (K::TlsTooOld, "tls-too-old", "tls", DOUBTFUL | SILENT),
         (K::Timeout, "timeout", "connections", TRANSIENT | TROUBLE | SILENT),
         (K::ReadTimeout, "read-timeout", "connections", TRANSIENT | TROUBLE | SILENT),
         (K::ConnectionClosed, "connection-closed", "connections", TRANSIENT | TROUBLE | SILENT),
@@ -145,10 +155,13 @@ const KINDS: [(FailureKind, &str, &str, u8); 34] = {
         (K::RedirectLimit, "redirect-limit", "responses", BOUND | ANSWERED),
         (K::RobotsDisallowed, "robots-disallowed", "robots", 0),
         (K::RobotsUnreachable, "robots-unreachable", "robots", 0),
+        (K::UsageRefused, "usage-refused", "robots", ANSWERED),
         (K::PortBlocked, "port-blocked", "rules", 0),
         (K::Blocked, "blocked", "rules", 0),
+        (K::ContentType, "content-type", "rules", ANSWERED),
         (K::DomainBudget, "domain-budget", "rules", BOUND),
         (K::Cancelled, "cancelled", "ended", 0),
+        (K::ProxyFailed, "proxy-failed", "proxies", TRANSIENT),
         (K::Dropped, "dropped", "middleware", 0),
         (K::MiddlewareFailed, "middleware-failed", "middleware", 0),
     ]

@@ -89,6 +89,7 @@ pub(crate) fn full_request() -> Request {
         validators: Validators { etag: Some("\"e\"".into()), last_modified: Some("l".into()) },
         priority: -1,
         metadata: metadata.into_iter().collect(),
+        key: "login".into(),
     };
     Request {
         task: Task { job: "j".into(), name: "t".into() }.into(),

@@ -162,6 +162,11 @@ def print_summary(report: dict[str, Any], status: str, *, to_standard: bool = Tr
             for bound, reached in report["bounds"].items()
             if reached["first"]
         ),
+        *(
+            ("asked for by sites, not paid", f"{currency} {asked:,.6f}".rstrip("0").rstrip("."))
+            for currency, asked in report["prices"].items()
+        ),
+        *([("not served without a licence", counted(report["licenses"], "page"))] if report["licenses"] else []),
         *(("output", output) for output in report["outputs"]),
     ]
     if report["sessions"] > 1:

@@ -160,6 +160,10 @@ class Shards:
         every = [host for shard in self._all for host in shard.failing(max)]
         return sorted(every, key=lambda host: -host[3])[:max]
 
+    def slowed(self) -> list[tuple[str, float, float]]:
+        """Hosts that are asked more slowly since the last call."""
+        return [host for shard in self._all for host in shard.slowed()]
+
     def wait(self) -> float:
         """The shortest wait of a shard."""
         return min(shard.wait() for shard in self._all)

@@ -28,6 +28,8 @@ class Patience:
         self._stopping = stopping
         self._full: dict[Path | str, int] = {}
         self._lock = threading.Lock()
+        #: Called while a writer waits, in its thread.
+        self.meanwhile: Callable[[], None] | None = None
 
     def wait(self, place: Path | str) -> bool:
         """Wait until the next try; returns False if the crawl should end."""
@@ -40,6 +42,8 @@ class Patience:
         while not self._stopping():
             if time.monotonic() >= until:
                 return True
+            if self.meanwhile is not None:
+                self.meanwhile()
             time.sleep(LOOK)
         return False
 

@@ -1,7 +1,7 @@
 //! Politeness: all limits that keep sites from harm. Functions of events and a clock, without I/O.
 //!
 //! The pace of one host or address is in `pace.rs`, addresses with the domains that share them in `addresses.rs`, registered
-//! domains with their budgets in `domains.rs`, the caps over all sites in `bucket.rs`, the block list in `block_list.rs`, what
+//! domains with their budgets in `domains.rs`, hosts that became slower in `slowed.rs`, the caps over all sites in `bucket.rs`, the block list in `block_list.rs`, what
 //! an outcome says of its site in `signal.rs`.
 //!
 //! Guarantee: a request for which [`Politeness::may_start`] returns [`Start::Now`] breaks no limit; every request is reported by
@@ -13,6 +13,7 @@ pub(crate) mod bucket;
 pub(crate) mod domains;
 pub(crate) mod pace;
 pub(crate) mod signal;
+pub(crate) mod slowed;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use addresses::Addresses;
 use bucket::Bucket;
 use domains::{Budget, Capacity, Domains};
 use pace::{HealthSignal, Limits};
+use slowed::SlowedHosts;
 
 /// The least that trouble adds to an interval, also if the floor is lower.
 const SHORTEST_STEP: Duration = Duration::from_secs(1);
@@ -54,6 +56,7 @@ pub(crate) struct Politeness {
     max_crawl_delay: Duration,
     speed: f64,
     domain_pages: Option<u64>,
+    slowed: SlowedHosts,
 }
 
 /// Whether a request may start, or why not.
@@ -101,6 +104,7 @@ impl Politeness {
             max_crawl_delay: settings.max_crawl_delay,
             speed: settings.speed,
             domain_pages: settings.domain_pages,
+            slowed: SlowedHosts::default(),
         }
     }
 
@@ -196,6 +200,11 @@ impl Politeness {
         self.requests.take(1, now);
     }
 
+    /// The pause between two requests to a host at an address.
+    pub(crate) fn interval(&self, queue: &Queue, address: AddressId) -> Micros {
+        queue.pace.interval(&self.host_limits(queue)).max(self.addresses.interval(address))
+    }
+
     /// A request is out no longer. Its domain's budget is freed by [`Domains::end`].
     pub(crate) fn end(&mut self, queue: &mut Queue, address: AddressId, at: Micros) {
         let limits = self.host_limits(queue);
@@ -212,7 +221,12 @@ impl Politeness {
         at: Micros,
     ) {
         let limits = self.host_limits(queue);
+        let before = queue.pace.interval(&limits);
         queue.pace.observe(&limits, signal, at);
+        let interval = queue.pace.interval(&limits);
+        if signal == HealthSignal::Trouble && interval > before {
+            self.note_slowed(&queue.host, before, interval);
+        }
         self.addresses.observe(address, &queue.host, signal, at);
     }
 

@@ -2,19 +2,15 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lycosa_records::{Head, Outcome, Source};
+use lycosa_records::{Head, Outcome};
+use sfv::{Item, List, ListEntry, Parser};
 
 use super::pace::HealthSignal;
-
-/// Whether a response is a cache's: the site was not asked, and nothing is learnt of it.
-pub(crate) fn is_cached(page: &Outcome) -> bool {
-    page.received().is_some_and(|received| received.source == Source::Cache)
-}
 
 /// The health signal of an outcome; `None` if it has none, or the site was not asked.
 pub(crate) fn signal(page: &Outcome) -> Option<HealthSignal> {
     match &page.response.result {
-        Ok(_) if is_cached(page) => None,
+        Ok(_) if page.response.is_cached() => None,
         Ok(received) => match received.status {
             408 | 429 | 502..=504 => Some(HealthSignal::Trouble),
             // The name has moved: another site responds there.
@@ -40,7 +36,7 @@ pub(crate) enum Word {
 /// Whether a request was answered at all.
 pub(crate) fn word(page: &Outcome) -> Word {
     match &page.response.result {
-        Ok(_) if is_cached(page) => Word::Nothing,
+        Ok(_) if page.response.is_cached() => Word::Nothing,
         Ok(_) => Word::Answered,
         Err(failure) => match failure.kind.answered() {
             Some(true) => Word::Answered,
@@ -76,14 +72,13 @@ pub(crate) fn wished_pause(page: &Outcome) -> Option<Duration> {
 /// The pause until a quota of which nothing is left is renewed: `RateLimit: "name";r=0;t=30` (draft-ietf-httpapi-ratelimit-headers
 /// section 4). Of several quotas, the longest.
 fn spent_quota(head: &Head) -> Option<Duration> {
-    let number = |item: &str, name: &str| {
-        item.split(';').skip(1).find_map(|part| part.trim().strip_prefix(name)?.parse::<u64>().ok())
+    let number = |quota: &Item, name: &str| quota.params.get(name)?.as_integer()?.try_into().ok();
+    let pause = |quota: &ListEntry| match quota {
+        ListEntry::Item(quota) => number(quota, "t").filter(|_| number(quota, "r") == Some(0)),
+        ListEntry::InnerList(_) => None,
     };
-    let pause = |item: &str| number(item, "t=").filter(|_| number(item, "r=") == Some(0));
-    head.get_all("ratelimit")
-        .flat_map(|value| value.split(',').filter_map(pause).max())
-        .max()
-        .map(Duration::from_secs)
+    let quotas = head.get_all("ratelimit").filter_map(|value| Parser::new(value.trim()).parse::<List>().ok());
+    quotas.flat_map(|quotas| quotas.iter().filter_map(pause).max()).max().map(Duration::from_secs)
 }
 
 /// The pause that a Retry-After asks for: seconds, or a date (RFC 9110 section 10.2.3). `now`: since the Unix epoch.
@@ -104,7 +99,7 @@ fn unix_time(value: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use lycosa_records::{Head, Received, Request, Response, Times};
+    use lycosa_records::{Head, Received, Request, Response, Source, Times};
     use lycosa_url::{CrawlUrl, Failure, FailureKind, FailureKind as K};
 
     use super::*;

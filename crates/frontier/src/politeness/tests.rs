@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use lycosa_records::{Outcome, Purpose, Request, Route, Times};
+use lycosa_records::{Outcome, Purpose, Request, Times};
 use lycosa_url::{FailureKind, Micros};
 
 use crate::politeness::{Politeness, Start};
@@ -209,7 +209,7 @@ fn asked_after_another_answered(proxy: Option<&str>) -> Vec<f64> {
     let mut page = ok(request, 0);
     page.response.address = Some("93.0.0.2".parse().unwrap());
     if let Some(proxy) = proxy {
-        page.response.request.route = Route::Proxy(proxy.into());
+        page.response.request.route = page.response.request.route.by(Some(proxy));
     }
     frontier.done([&page], 0).unwrap();
     frontier.add(&pages("b.com", 1), 0).unwrap();

@@ -7,14 +7,16 @@ use std::io;
 use std::path::PathBuf;
 
 use lycosa_records::usage::Statement;
+use lycosa_records::usage::refused_use;
 use lycosa_records::{Outcome, Purpose};
-use lycosa_url::{Failure, FailureKind, Micros};
+use lycosa_url::{Failure, FailureKind, Micros, TDMREP_PATH};
 
-use super::{Origins, Robots, Rules, RulesStore};
+use super::{Origins, Robots, Rules, RulesStore, TdmrepState};
 use crate::Settings;
 use crate::mark::{is_own_rules, rules_mark, rules_of};
 use crate::patience::Evidence;
-use crate::waiting::{RobotsOwner, Waiting};
+use crate::politeness::signal::may_pass;
+use crate::waiting::{OriginFile, RobotsOwner, Waiting};
 
 /// The part of the memory of waiting URLs that rules have beside it: an eighth.
 const RULES: usize = 8;
@@ -27,6 +29,10 @@ pub(crate) struct RobotsCache {
     is_obeyed: bool,
     /// The name that robots.txt knows this crawler by.
     agent: String,
+    /// Whether tdmrep.json is asked for, and after how many tries in vain it counts as missing.
+    tdmrep: Option<u32>,
+    /// Uses of pages for which the job crawls.
+    uses: Vec<Box<str>>,
     /// How long rules are valid.
     ttl: Micros,
 }
@@ -34,16 +40,27 @@ pub(crate) struct RobotsCache {
 /// What robots.txt says of a URL.
 #[derive(Debug)]
 pub(crate) enum Permission {
-    /// It may be fetched; what robots.txt states about the uses of it.
-    Granted(Vec<Statement>),
+    /// It may be fetched; what robots.txt states about it.
+    Granted(Stated),
     /// It may not be fetched, for this reason.
     Refused(Failure),
-    /// Its robots.txt is asked for already.
+    /// Its robots.txt, or its tdmrep.json, is asked for already.
     Wait,
     /// Its robots.txt fails and is asked for again then.
     Later(Micros),
-    /// Its robots.txt is to be asked for first.
-    Ask,
+    /// Its robots.txt, or its tdmrep.json, is to be asked for first.
+    Ask(OriginFile),
+}
+
+/// What robots.txt and tdmrep.json state about a page that may be fetched.
+#[derive(Debug, Default)]
+pub(crate) struct Stated {
+    /// robots.txt: its uses.
+    pub(crate) usage: Vec<Statement>,
+    /// tdmrep.json: whether text and data mining is allowed.
+    pub(crate) tdm: Option<bool>,
+    /// robots.txt: licences of the whole site.
+    pub(crate) licenses: Vec<Box<str>>,
 }
 
 impl RobotsCache {
@@ -54,6 +71,8 @@ impl RobotsCache {
             store: RulesStore::new(settings.queue_memory / RULES, directory),
             is_obeyed: settings.robots,
             agent: settings.robots_agent.clone(),
+            tdmrep: settings.tdmrep.then_some(settings.retries),
+            uses: settings.uses.clone(),
             ttl: settings.scaled(settings.robots_ttl),
         }
     }
@@ -66,22 +85,47 @@ impl RobotsCache {
         now: Micros,
     ) -> io::Result<Permission> {
         if !self.is_obeyed || waiting.purpose() == Purpose::Robots {
-            return Ok(Permission::Granted(Vec::new()));
+            return Ok(Permission::Granted(Stated::default()));
         }
         Ok(match origins.get(waiting.url.origin()) {
-            None => Permission::Ask,
-            Some(Robots::Parked(evidence)) if evidence.retry_at <= now => Permission::Ask,
+            None => Permission::Ask(OriginFile::Robots),
+            Some(Robots::Parked(evidence)) if evidence.retry_at <= now => Permission::Ask(OriginFile::Robots),
             Some(Robots::Parked(evidence)) => Permission::Later(evidence.retry_at),
             Some(Robots::Asked) => Permission::Wait,
             Some(Robots::Known { expires, .. } | Robots::Failed { expires, .. }) if *expires <= now => {
-                Permission::Ask
+                Permission::Ask(OriginFile::Robots)
             }
-            Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => Permission::Ask,
-            Some(Robots::Known { rules, .. }) => {
+            Some(Robots::Known { refresh_at, .. }) if *refresh_at <= now => {
+                Permission::Ask(OriginFile::Robots)
+            }
+            Some(Robots::Known { rules, tdmrep, .. }) => {
                 let (rules, path) = (self.store.get(rules)?, waiting.url.path_and_query());
                 let verdict = rules.verdict(path);
                 if verdict.allowed {
-                    return Ok(Permission::Granted(rules.usage(path)));
+                    let usage = rules.usage(path);
+                    let refused = usage.iter().find(|(name, allowed)| !allowed && self.uses.contains(name));
+                    if let Some((name, _)) = refused {
+                        return Ok(Permission::Refused(refused_use(name, "robots.txt")));
+                    }
+                    let mut tdm = None;
+                    if let Some(retries) = self.tdmrep {
+                        match *tdmrep {
+                            TdmrepState::Unknown(tries) if tries <= retries && rules.allows(TDMREP_PATH) => {
+                                return Ok(Permission::Ask(OriginFile::Tdmrep(tries)));
+                            }
+                            TdmrepState::Asked => return Ok(Permission::Wait),
+                            TdmrepState::Unknown(_) | TdmrepState::Known => {}
+                        }
+                        tdm = rules.reserves_tdm(path).map(|reserved| !reserved);
+                    }
+                    if tdm == Some(false) && self.uses.iter().any(|name| &**name == "tdm") {
+                        return Ok(Permission::Refused(refused_use("tdm", "tdmrep.json")));
+                    }
+                    return Ok(Permission::Granted(Stated {
+                        usage,
+                        tdm,
+                        licenses: rules.licenses().to_vec(),
+                    }));
                 }
                 let (line, rule) = (verdict.line.unwrap_or_default(), verdict.rule().unwrap_or_default());
                 let detail = format!("line {line} of robots.txt: {rule}");
@@ -101,11 +145,32 @@ impl RobotsCache {
     ) -> bool {
         let Some(rules) = Rules::of_answer(status, rules_of(page), &self.agent) else { return false };
         let (rules, expires) = (self.store.keep(rules), at.saturating_add(self.ttl));
-        let robots = Robots::Known { rules, expires, refresh_at: expires.saturating_sub(self.ahead()) };
+        let (refresh_at, tdmrep) = (expires.saturating_sub(self.ahead()), TdmrepState::Unknown(0));
+        let robots = Robots::Known { rules, expires, refresh_at, tdmrep };
         origins.learn(origin, robots, is_own_rules(status, rules_of(page)));
         let is_empty = status >= 400 || rules_of(page).is_empty();
         rules_mark(page).into_iter().for_each(|mark| origins.learn_mark(mark, is_empty));
         true
+    }
+
+    /// Learns what a response gives as an origin's tdmrep.json; whether it says anything of it. A success gives what it states, any
+    /// other status means that there is none; those that may pass say nothing. Without rules of the origin nothing is learnt. Fails
+    /// if these cannot be read back.
+    pub(crate) fn learn_tdmrep(
+        &mut self,
+        origins: &mut Origins,
+        origin: &str,
+        (page, status): (&Outcome, u16),
+    ) -> io::Result<bool> {
+        let file = if (200..=299).contains(&status) { rules_of(page) } else { &[] };
+        if may_pass(page) {
+            return Ok(false);
+        }
+        if let Some((kept, tdmrep)) = origins.known_mut(origin) {
+            let rules = self.store.get(kept)?.with_tdmrep(file);
+            (*kept, *tdmrep) = (self.store.keep(rules), TdmrepState::Known);
+        }
+        Ok(true)
     }
 
     /// A robots.txt was not asked, by no fault of the site: the origin's state is as before.
@@ -200,7 +265,7 @@ mod tests {
         let page = |path: &str| Waiting::new(url(&format!("{origin}{path}")));
         let mut permission =
             |origins: &Origins, path, now| robots.permission(origins, &page(path), now).unwrap();
-        assert!(matches!(permission(&origins, "/", 0), Permission::Ask));
+        assert!(matches!(permission(&origins, "/", 0), Permission::Ask(OriginFile::Robots)));
         assert!(origins.ask(origin, 0).is_none());
         assert!(matches!(permission(&origins, "/", 0), Permission::Wait));
         let failure = Failure::new(FailureKind::ReadTimeout, "scripted");
@@ -218,7 +283,10 @@ mod tests {
             |origins: &Origins, path, now| robots.permission(origins, &page(path), now).unwrap();
         assert!(matches!(permission(&origins, "/", 9), Permission::Granted(_)));
         assert!(matches!(permission(&origins, "/secret", 9), Permission::Refused(_)));
-        assert!(matches!(permission(&origins, "/", 24 * 3600 * SECOND), Permission::Ask), "asked for again");
+        assert!(
+            matches!(permission(&origins, "/", 24 * 3600 * SECOND), Permission::Ask(_)),
+            "asked for again"
+        );
         assert!(!cache.fail(&mut origins, origin, (failure, None), 0, 9), "valid rules stay");
         assert!(matches!(permission(&origins, "/", 9), Permission::Granted(_)));
     }

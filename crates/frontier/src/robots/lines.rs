@@ -17,11 +17,13 @@ pub(super) enum Key {
     CrawlDelay,
     /// What pages may be used for.
     Usage(UsageKind),
+    /// A licence of the whole site.
+    License,
 }
 
 /// Spellings, in the order in which Google's parser tries them; a key counts when it starts with one, so that
 /// `disallowed:` counts too.
-const SPELLINGS: [(&[u8], Key); 13] = [
+const SPELLINGS: [(&[u8], Key); 14] = [
     (b"user-agent", Key::UserAgent),
     (b"useragent", Key::UserAgent),
     (b"user agent", Key::UserAgent),
@@ -35,6 +37,7 @@ const SPELLINGS: [(&[u8], Key); 13] = [
     (b"crawl-delay", Key::CrawlDelay),
     (b"content-usage", Key::Usage(UsageKind::ContentUsage)),
     (b"content-signal", Key::Usage(UsageKind::ContentSignal)),
+    (b"license", Key::License),
 ];
 
 /// The lines with a known key: number from 1, key, value.

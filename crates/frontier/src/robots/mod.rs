@@ -11,6 +11,7 @@ mod lines;
 mod origins;
 mod pattern;
 mod store;
+mod tdmrep;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -18,16 +19,18 @@ mod usage;
 use std::time::Duration;
 
 use lycosa_records::usage::Statement;
+use lycosa_records::{MAX_LICENSES, robots_license};
 use lycosa_url::product_token;
 
 use crate::codec;
 
-pub(crate) use cache::{Permission, RobotsCache};
+pub(crate) use cache::{Permission, RobotsCache, Stated};
 use index::{Index, MatchedRule};
 use lines::{Key, Lines};
-pub(crate) use origins::{Origins, Robots};
+pub(crate) use origins::{Origins, Robots, TdmrepState};
 use pattern::{Escapes, Pattern};
 pub(crate) use store::{KeptRules, RulesStore};
+use tdmrep::{TdmRule, Tdmrep};
 use usage::{Usage, UsageKind, UsageLine};
 
 /// The rules of one robots.txt for one agent.
@@ -40,6 +43,10 @@ pub struct Rules {
     crawl_delay: Option<Duration>,
     /// What pages may be used for; `None` where no line speaks of that, as in nearly all files.
     usage: Option<Box<Usage>>,
+    /// Licences of the whole site (RSL 1.0), as canonical URLs, each once.
+    licenses: Box<[Box<str>]>,
+    /// What the origin's tdmrep.json states; `None` before it was asked for.
+    tdmrep: Option<Box<Tdmrep>>,
     /// The lines that all of this was made of, packed: what a snapshot keeps.
     packed: Box<[u8]>,
 }
@@ -71,6 +78,7 @@ impl Rules {
     pub fn parse(body: &[u8], agent: &str) -> Rules {
         let (mut own, mut general) = (Group::default(), Group::default());
         let (mut named, mut in_own, mut in_general, mut in_header) = (false, false, false, false);
+        let mut licenses: Vec<Box<str>> = Vec::new();
         for (number, key, value) in Lines::new(body) {
             match key {
                 Key::UserAgent => {
@@ -91,12 +99,20 @@ impl Rules {
                         .filter(|(speaks, _)| *speaks)
                         .for_each(|(_, group)| group.delay(value));
                 }
+                // Content-Usage is a rule (draft-ietf-aipref-attach section 3.3): it ends a header. Content-Signal is another record.
                 Key::Usage(kind) => {
+                    in_header &= kind != UsageKind::ContentUsage;
                     let line = UsageLine { kind, value };
                     let speaks = [(in_own, &mut own), (in_general, &mut general)];
                     let groups = speaks.into_iter().filter(|(speaks, _)| *speaks);
                     groups.for_each(|(_, group)| group.usage.push(line));
                 }
+                // Of no group, and no end of a header: it speaks to all crawlers (RSL 1.0).
+                Key::License if licenses.len() < MAX_LICENSES => {
+                    let url = robots_license(value).map(|url| Box::from(url.as_str()));
+                    licenses.extend(url.filter(|url| !licenses.contains(url)));
+                }
+                Key::License => {}
                 Key::Allow | Key::Disallow => {
                     in_header = false;
                     let line = Line { number, allow: key == Key::Allow, pattern: value };
@@ -105,7 +121,8 @@ impl Rules {
                 }
             }
         }
-        if named { own.rules() } else { general.rules() }
+        let group = if named { own } else { general };
+        Group { licenses, ..group }.rules()
     }
 
     /// The rules that an answer for robots.txt gives (section 2.3.1); nothing where it says nothing of the origin:
@@ -148,6 +165,27 @@ impl Rules {
         usage.of(&pattern::normalize_path(path, Escapes::Undone).0)
     }
 
+    /// The licences that the site names for all its pages, as canonical URLs.
+    pub(crate) fn licenses(&self) -> &[Box<str>] {
+        &self.licenses
+    }
+
+    /// The same with what the origin's tdmrep.json states, which is kept with them.
+    pub(crate) fn with_tdmrep(&self, file: &[u8]) -> Rules {
+        let group = if self.packed.is_empty() { None } else { Group::unpack(&self.packed) };
+        Group { tdmrep: Some(tdmrep::parse(file)), ..group.unwrap_or_default() }.rules()
+    }
+
+    /// Whether it is known what the origin's tdmrep.json states.
+    pub(crate) fn has_tdmrep(&self) -> bool {
+        self.tdmrep.is_some()
+    }
+
+    /// Whether tdmrep.json reserves text and data mining of the page at a path; `None` if it states nothing.
+    pub(crate) fn reserves_tdm(&self, path_and_query: &str) -> Option<bool> {
+        self.tdmrep.as_ref().and_then(|tdmrep| tdmrep.reserves(path_and_query))
+    }
+
     /// The verdict of one reading.
     fn decide<'a>(index: &'a Index, path: &[u8]) -> Verdict<'a> {
         match index.longest_match(path) {
@@ -160,7 +198,10 @@ impl Rules {
     pub(crate) fn memory(&self) -> usize {
         let kept = self.kept.as_ref().map_or(0, |index| size_of::<Index>() + index.memory());
         let usage = self.usage.as_ref().map_or(0, |usage| size_of::<Usage>() + usage.memory());
-        self.undone.memory() + kept + usage + self.packed.len()
+        let licenses =
+            size_of_val(&*self.licenses) + self.licenses.iter().map(|url| url.len()).sum::<usize>();
+        let tdmrep = self.tdmrep.as_ref().map_or(0, |tdmrep| size_of::<Tdmrep>() + tdmrep.memory());
+        self.undone.memory() + kept + usage + licenses + tdmrep + self.packed.len()
     }
 
     /// The rules as bytes, for a snapshot; none for those of an answer without rules.
@@ -196,11 +237,20 @@ fn usage_kind(head: u64) -> Option<UsageKind> {
     }
 }
 
-/// What the groups that speak to one agent say together.
+/// The head of a packed licence; that of a rule has the number of a line, which is far less.
+const LICENSE: u64 = u64::MAX;
+
+/// The heads of packed rules of a tdmrep.json: this one and the next two, by what the rule says. A rule without a location, which no
+/// file gives, marks one that is known.
+const TDMREP: u64 = u64::MAX - 3;
+
+/// What the groups that speak to one agent say together, what the file says to all, and what the origin's tdmrep.json says.
 #[derive(Default)]
 struct Group<'a> {
     lines: Vec<Line<'a>>,
     usage: Vec<UsageLine<'a>>,
+    licenses: Vec<Box<str>>,
+    tdmrep: Option<Vec<TdmRule>>,
     crawl_delay: Option<Duration>,
 }
 
@@ -225,7 +275,9 @@ impl<'a> Group<'a> {
         let undone = self.patterns(Escapes::Undone, &mut differs);
         let kept = differs.then(|| Box::new(Index::new(self.patterns(Escapes::Kept, &mut false))));
         let (crawl_delay, usage, packed) = (self.crawl_delay, Usage::new(&self.usage), self.pack());
-        Rules { undone: Index::new(undone), kept, crawl_delay, usage, packed }
+        let tdmrep = self.tdmrep.map(|rules| Box::new(Tdmrep::new(&rules)));
+        let (undone, licenses) = (Index::new(undone), self.licenses.into());
+        Rules { undone, kept, crawl_delay, usage, licenses, tdmrep, packed }
     }
 
     /// The lines as bytes.
@@ -241,6 +293,18 @@ impl<'a> Group<'a> {
             codec::put_number(&mut packed, line.kind as u64);
             codec::put_bytes(&mut packed, line.value);
         }
+        for url in &self.licenses {
+            codec::put_number(&mut packed, LICENSE);
+            codec::put_bytes(&mut packed, url.as_bytes());
+        }
+        if let Some(rules) = &self.tdmrep {
+            codec::put_number(&mut packed, TDMREP);
+            codec::put_bytes(&mut packed, b"");
+            for rule in rules {
+                codec::put_number(&mut packed, TDMREP + u64::from(tdmrep::code(rule.reserved)));
+                codec::put_bytes(&mut packed, rule.location.as_bytes());
+            }
+        }
         packed.into_boxed_slice()
     }
 
@@ -255,8 +319,20 @@ impl<'a> Group<'a> {
                 group.usage.push(UsageLine { kind, value: codec::bytes(from)? });
                 continue;
             }
-            let number = u32::try_from(head >> 1).ok()?;
-            group.lines.push(Line { number, allow: head & 1 == 1, pattern: codec::bytes(from)? });
+            match head {
+                LICENSE => group.licenses.push(codec::text(from)?.into()),
+                TDMREP.. => {
+                    let (location, reserved) = (codec::text(from)?.into(), tdmrep::reserved(head - TDMREP));
+                    let rules = group.tdmrep.get_or_insert_default();
+                    rules.extend(
+                        Some(TdmRule { location, reserved }).filter(|rule| !rule.location.is_empty()),
+                    );
+                }
+                _ => {
+                    let number = u32::try_from(head >> 1).ok()?;
+                    group.lines.push(Line { number, allow: head & 1 == 1, pattern: codec::bytes(from)? });
+                }
+            }
         }
         Some(group)
     }

@@ -1,4 +1,4 @@
-//! The origins of one host: what is known of the robots.txt of each, and every transition of it.
+//! The origins of one host: what is known of the robots.txt of each, and of its tdmrep.json, and every transition of it.
 //!
 //! ```text
 //! (none) ──ask──► Asked ──learn──► Known ──expires──► (as none)
@@ -6,6 +6,8 @@
 //!                   ▼  │ ask, when a retry is due
 //!                 Parked ──give_up──► Failed ──expires──► (as none)
 //! ```
+//!
+//! A tdmrep.json is asked for once its origin's rules are known, and again with these ([`TdmrepState`]).
 
 use std::time::Duration;
 
@@ -23,9 +25,20 @@ pub(crate) enum Robots {
     /// It fails and is asked for again when the evidence says so; the URLs of the origin wait.
     Parked(Box<Evidence>),
     /// The rules, and when they are asked for again, ahead of their expiry: they are valid meanwhile, and if that fails.
-    Known { rules: KeptRules, expires: Micros, refresh_at: Micros },
+    Known { rules: KeptRules, expires: Micros, refresh_at: Micros, tdmrep: TdmrepState },
     /// It was given up until then: the URLs of the origin fail.
     Failed { failure: Failure, expires: Micros },
+}
+
+/// How far the tdmrep.json of an origin is whose robots.txt is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TdmrepState {
+    /// It was asked for so often in vain.
+    Unknown(u32),
+    /// It is asked for; the URLs of the origin wait.
+    Asked,
+    /// What it states is among the rules; nothing if there is none.
+    Known,
 }
 
 /// The origins of one host: nearly always one.
@@ -44,6 +57,24 @@ impl Origins {
     /// The state of an origin.
     pub(crate) fn get(&self, origin: &str) -> Option<&Robots> {
         self.known.iter().find(|(known, _)| &**known == origin).map(|(_, robots)| robots)
+    }
+
+    /// Whether URLs of an origin wait for a response: for its robots.txt, or its tdmrep.json.
+    pub(crate) fn is_asked(&self, origin: &str) -> bool {
+        matches!(self.get(origin), Some(Robots::Asked | Robots::Known { tdmrep: TdmrepState::Asked, .. }))
+    }
+
+    /// The rules of an origin, if they are known, with the state of its tdmrep.json.
+    pub(crate) fn known_mut(&mut self, origin: &str) -> Option<(&mut KeptRules, &mut TdmrepState)> {
+        match self.known.iter_mut().find(|(known, _)| &**known == origin) {
+            Some((_, Robots::Known { rules, tdmrep, .. })) => Some((rules, tdmrep)),
+            _ => None,
+        }
+    }
+
+    /// Sets the state of an origin's tdmrep.json, if its rules are known.
+    pub(crate) fn set_tdmrep(&mut self, origin: &str, state: TdmrepState) {
+        self.known_mut(origin).into_iter().for_each(|(_, tdmrep)| *tdmrep = state);
     }
 
     /// An origin's robots.txt is asked for. Rules that are valid stay so until the response. Returns the evidence against the origin.
@@ -109,6 +140,17 @@ impl Origins {
         if self.is_own { self.mark } else { 0 }
     }
 
+    /// What tdmrep.json files state may be a portal's: they are asked for again, and what they stated counts until then.
+    pub(crate) fn doubt_tdmrep(&mut self) {
+        for (_, robots) in &mut self.known {
+            if let Robots::Known { tdmrep, .. } = robots
+                && *tdmrep == TdmrepState::Known
+            {
+                *tdmrep = TdmrepState::Unknown(0);
+            }
+        }
+    }
+
     /// Lets rules expire: they are asked for again before the next page. Their Crawl-delay is obeyed until the host gives rules again.
     pub(crate) fn doubt(&mut self, mut is_doubted: impl FnMut(&str, Micros) -> bool) {
         let delay = self.crawl_delay();
@@ -154,8 +196,8 @@ impl Origins {
     /// something may be tried again.
     pub(crate) fn are_settled(&self, expires_until: Micros, may_be_parked: bool) -> bool {
         self.known.iter().all(|(_, robots)| match robots {
-            Robots::Known { expires, refresh_at, .. } => {
-                *refresh_at < Micros::MAX && *expires <= expires_until
+            Robots::Known { expires, refresh_at, tdmrep, .. } => {
+                *refresh_at < Micros::MAX && *expires <= expires_until && *tdmrep != TdmrepState::Asked
             }
             Robots::Failed { .. } => true,
             Robots::Parked(_) => may_be_parked,
@@ -266,8 +308,9 @@ impl Origins {
             let expires = codec::number(from)?;
             let rules = Rules::unpack(codec::bytes(from)?)?;
             if is_same_agent {
-                let rules = store.keep(rules);
-                self.set(origin, Robots::Known { rules, expires, refresh_at: expires.saturating_sub(ahead) });
+                let tdmrep = if rules.has_tdmrep() { TdmrepState::Known } else { TdmrepState::Unknown(0) };
+                let (rules, refresh_at) = (store.keep(rules), expires.saturating_sub(ahead));
+                self.set(origin, Robots::Known { rules, expires, refresh_at, tdmrep });
             }
         }
         Some(())

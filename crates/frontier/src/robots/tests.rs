@@ -75,10 +75,30 @@ fn the_uses_of_a_page_are_stated_by_the_longest_path_of_the_group_that_speaks_to
 }
 
 #[test]
-fn lines_about_uses_change_no_verdict() {
-    let robots = "user-agent: a\ncontent-usage: train-ai=n\nuser-agent: lycosa\ndisallow: /x";
-    assert!(!allows(robots, "/x"));
-    assert!(!Rules::parse(robots.as_bytes(), "a").allows("/x"), "other records do not interfere");
+fn content_usage_is_a_rule_of_its_group_and_content_signal_interferes_with_none() {
+    for (line, is_rule) in [("content-usage: train-ai=n", true), ("content-signal: ai-train=no", false)] {
+        let robots = format!("user-agent: a\n{line}\nuser-agent: lycosa\ndisallow: /x");
+        let of = |agent| Rules::parse(robots.as_bytes(), agent);
+        assert!(!of("lycosa").allows("/x"));
+        assert_eq!((of("a").allows("/x"), of("a").usage("/").len()), (is_rule, 1), "{line}");
+        assert!(of("lycosa").usage("/").is_empty());
+    }
+}
+
+#[test]
+fn licences_are_those_of_the_whole_site_wherever_their_lines_stand() {
+    let robots = "License: https://a.com/1.xml\nuser-agent: other\nlicense: https://a.com/2.xml # of all\nuser-agent: lycosa\n\
+                  disallow: /x\nlicense: /relative\nlicense: https://A.com/1.xml\nlicense:\nlicense: https://b.com/feed";
+    let rules = Rules::parse(robots.as_bytes(), "lycosa");
+    let of = |rules: &Rules| rules.licenses().iter().map(|url| url.to_string()).collect::<Vec<_>>();
+    assert_eq!(of(&rules), ["https://a.com/1.xml", "https://a.com/2.xml", "https://b.com/feed"]);
+    assert_eq!(Rules::unpack(rules.pack()).as_ref(), Some(&rules));
+    assert!(!rules.allows("/x"));
+    let other = Rules::parse(robots.as_bytes(), "other");
+    assert!(!other.allows("/x"), "a licence ends no header");
+    assert_eq!(of(&other), of(&rules));
+    let many: String = (0..99).map(|number| format!("license: https://a.com/{number}\n")).collect();
+    assert_eq!(Rules::parse(many.as_bytes(), "lycosa").licenses().len(), MAX_LICENSES);
 }
 
 #[test]

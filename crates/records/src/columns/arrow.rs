@@ -53,6 +53,7 @@ fn data_type<T>(get: &Get<T>) -> DataType {
         Get::Steps(_) => list(DataType::Struct(step_fields())),
         Get::Fields(_) => list(DataType::Struct(header_fields())),
         Get::Preferences(_) => list(DataType::Struct(preference_fields())),
+        Get::Licenses(_) => list(DataType::Struct(license_fields())),
         Get::Bytes(..) => DataType::Binary,
     }
 }
@@ -78,6 +79,11 @@ fn preference_fields() -> Fields {
     vec![text("usage"), Field::new("allowed", DataType::Boolean, false), text("source")].into()
 }
 
+/// A licence: URL and source.
+fn license_fields() -> Fields {
+    vec![Field::new("url", DataType::Utf8, false), Field::new("source", DataType::Utf8, false)].into()
+}
+
 /// Bytes of the values of a column of many records, at most: Arrow counts them in 32 bits.
 const MAX_COLUMN_BYTES: usize = i32::MAX as usize;
 
@@ -96,6 +102,7 @@ fn value_bytes<T>(records: &[impl AsRef<T>], column: &Column<T>) -> usize {
         Get::Texts(get) => each().flat_map(get).map(|text| text.len()).sum(),
         Get::Steps(get) => each().flat_map(get).map(|(url, _)| url.len()).sum(),
         Get::Fields(get) => each().flat_map(get).map(|(name, value)| name.len().max(value.len())).sum(),
+        Get::Licenses(get) => each().flat_map(get).map(|license| license.url.len()).sum(),
         Get::Json(get) => {
             each().filter_map(get).map(|map| serde_json::to_string(map).map_or(0, |text| text.len())).sum()
         }
@@ -192,6 +199,13 @@ fn array<T>(
                 append::<StringBuilder>(builder, 0, |texts| texts.append_value(&preference.usage));
                 append::<BooleanBuilder>(builder, 1, |flags| flags.append_value(preference.allowed));
                 append::<StringBuilder>(builder, 2, |texts| texts.append_value(&preference.source));
+                builder.append(true);
+            });
+        }),
+        Get::Licenses(get) => structs(each(), license_fields(), |record, builder| {
+            get(record).for_each(|license| {
+                append::<StringBuilder>(builder, 0, |texts| texts.append_value(&license.url));
+                append::<StringBuilder>(builder, 1, |texts| texts.append_value(license.source));
                 builder.append(true);
             });
         }),

@@ -78,6 +78,11 @@ impl<T> Line<'_, T> {
                 map.serialize_entry(name, &Each::of(fields))
             }
             Get::Preferences(get) => map.serialize_entry(name, &Each::of(get(record))),
+            Get::Licenses(get) => {
+                let licenses =
+                    get(record).map(|license| Pair(("url", license.url), ("source", license.source)));
+                map.serialize_entry(name, &Each::of(licenses))
+            }
             Get::Bytes(get, _) => {
                 // Text as text, other bytes as base64; each line has both keys.
                 let other = get(record).filter(|_| text.is_none());

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use lycosa_url::Micros;
 
-use crate::{Metadata, UsagePreference};
+use crate::{License, Metadata, UsagePreference};
 
 pub use arrow::{record_batch, schema};
 pub use json::write_lines;
@@ -70,6 +70,8 @@ enum Get<T: 'static> {
     Fields(for<'a> fn(&'a T) -> Items<'a, Pair<'a>>),
     /// A list of preferences: use, whether it is allowed, and source.
     Preferences(for<'a> fn(&'a T) -> Items<'a, &'a UsagePreference>),
+    /// A list of licences: URL and source.
+    Licenses(for<'a> fn(&'a T) -> Items<'a, License>),
     /// JSON values by name: text in Arrow, an object in JSON.
     Json(for<'a> fn(&'a T) -> Option<&'a Metadata>),
     /// Bytes. In JSON lines, text is written under the column's name, other bytes as base64 under

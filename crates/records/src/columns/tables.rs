@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use lycosa_url::{CrawlUrl, NameClass};
 
 use super::{Column, Columns, Get, Items, Value, WrongValue};
-use crate::{Body, Link, Metadata, Outcome, Received, Request, RequestOptions, Response, header_text};
+use crate::{
+    Body, Link, MAX_KEY_BYTES, Metadata, Outcome, Received, Request, RequestOptions, Response, header_text,
+};
 
 /// Declares columns: description, name, getter and setter of each. `also`: outputs have the column only if
 /// `store.fields` names it.
@@ -150,6 +152,44 @@ fn set_link_priorities(outcome: &mut Outcome, value: Value) -> Result<(), WrongV
     }
 }
 
+/// Requests that user's code adds to an outcome, at most.
+const MAX_REQUESTS: usize = 1_000;
+
+/// Approximate bytes of these, at most.
+const MAX_REQUESTS_BYTES: usize = 8 << 20;
+
+/// Replaces the requests that user's code has added to an outcome: what they ask for, without what a lease has.
+fn set_requests(outcome: &mut Outcome, value: Value) -> Result<(), WrongValue> {
+    let wrong = |given, allowed| Err(WrongValue { given, allowed });
+    let given = match value {
+        Value::Requests(given) => given,
+        Value::Texts(texts) if texts.is_empty() => Vec::new(),
+        other => return wrong(other.name(), "a list of Request"),
+    };
+    if given.len() > MAX_REQUESTS {
+        return wrong("a longer list", "1,000 requests for each outcome");
+    }
+    let plain = |Request { url, options, .. }| Request { options, ..Request::get(url) };
+    let requests: Vec<Request> = given.into_iter().map(plain).collect();
+    if requests.iter().map(Request::memory).sum::<usize>() > MAX_REQUESTS_BYTES {
+        return wrong("larger requests", "requests of 8 MiB together for each outcome");
+    }
+    outcome.requests = requests;
+    Ok(())
+}
+
+/// Sets a request's deduplication key.
+fn set_key(request: &mut Request, value: Value) -> Result<(), WrongValue> {
+    let key = value.text()?.unwrap_or_default();
+    if key.len() > MAX_KEY_BYTES {
+        return Err(WrongValue { given: "a longer str", allowed: "1,024 bytes" });
+    }
+    change(request, |options| {
+        options.key = key;
+        Ok(())
+    })
+}
+
 columns! { Request:
     /// The URL, in canonical form.
     ["url"] Get::Text(|request| request.url.as_str());
@@ -173,6 +213,8 @@ columns! { Request:
     ["chain"] Get::Steps(chain);
     /// The host's permitted addresses, best first.
     ["addresses"] Get::Texts(addresses);
+    /// The name of the proxy that it goes through.
+    ["proxy"] Get::MaybeText(|request| borrowed(request.route.proxy())), set |request, value| { request.route = request.route.by(value.text()?.as_deref()); Ok(()) };
     /// Value of the header field cookie.
     ["cookies"] Get::MaybeText(|request| borrowed(request.cookies.as_deref())), set |request, value| { request.cookies = value.text()?; Ok(()) };
     /// Header fields that add to the crawler's own or replace them: name and value.
@@ -181,6 +223,9 @@ columns! { Request:
     ["deadline"] Get::Time(|request| request.deadline);
     /// The user's metadata: JSON values by name.
     ["metadata"] Get::Json(metadata), set |request, value| change(request, |options| { options.metadata = value.map()?; Ok(()) });
+    /// Deduplication key: requests of one host with the same key are one, whatever they ask for; empty: URL, method and body tell requests
+    /// apart.
+    ["key"] Get::Text(|request| request.options.as_ref().map_or("", |options| &options.key)), set set_key;
     /// Body of the request.
     ["body"] Get::Bytes(|request| request.options.as_ref().map(|options| &options.body), |_| None), set |request, value| change(request, |options| { options.body = if value == Value::None { bytes::Bytes::new() } else { value.bytes()? }; Ok(()) });
 }
@@ -296,11 +341,23 @@ columns! { Outcome:
     /// Priority of each link, as of requests; 0 unless a parse stage of your own sets it; in the order of
     /// links. Not written unless store.fields names it.
     also ["link_priorities"] Get::Numbers(|outcome| Box::new(outcome.links.iter().map(|link| link.priority))), set set_link_priorities;
+    /// The URLs of requests that your parse stage or middleware has added. Not written unless store.fields names it.
+    also ["requests"] Get::Texts(|outcome| Box::new(outcome.requests.iter().map(|request| request.url.as_str().into()))), set set_requests;
     /// The method of the request. Not written unless store.fields names it.
     also ["method"] Get::Text(|outcome| outcome.request().method());
     /// Source of the response: http/1.0, http/1.1, h2, browser, cache. Not written unless store.fields names
     /// it.
     also ["source"] Get::MaybeText(|outcome| outcome.received().map(|received| received.source.as_str().into()));
+    /// The price that the site asks for the page instead of serving it, such as USD 0.01 (status 402). Not written unless store.fields
+    /// names it.
+    also ["price"] Get::MaybeText(|outcome| outcome.received().and_then(crate::price).map(|price| price.to_string().into()));
+    /// The URL of the licence that the site names for the page; of several, the first of licenses. Not written unless store.fields names it.
+    also ["license"] Get::MaybeText(|outcome| crate::licenses(outcome).into_iter().next().map(|license| String::from(license.url).into()));
+    /// All licences that the site names for the page, and the signal that names each; the one that counts first. Not written unless
+    /// store.fields names it.
+    also ["licenses"] Get::Licenses(|outcome| Box::new(crate::licenses(outcome).into_iter()));
+    /// The proxy that the request went through. Not written unless store.fields names it.
+    also ["proxy"] Get::MaybeText(|outcome| borrowed(outcome.request().route.proxy()));
     /// Request line and header fields as sent. Not written unless store.fields names it.
     also ["request_head"] Get::MaybeText(|outcome| head(&outcome.response, |received| &received.sent));
     /// Status line and header fields as received, with their case. Not written unless store.fields names it.

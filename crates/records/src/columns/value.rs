@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::Metadata;
+use crate::{Metadata, Request};
 
 /// A value, independent of the caller's language.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,8 @@ pub enum Value {
     Bytes(Bytes),
     /// Texts.
     Texts(Vec<String>),
+    /// Requests.
+    Requests(Vec<Request>),
     /// Whole numbers.
     Numbers(Vec<i64>),
     /// Pairs of texts, such as header fields.
@@ -57,6 +59,7 @@ impl Value {
             Value::Text(_) => "a str",
             Value::Bytes(_) => "bytes",
             Value::Texts(_) => "a list of str",
+            Value::Requests(_) => "a list of Request",
             Value::Numbers(_) => "a list of int",
             Value::Pairs(_) => "a list of pairs of str",
             Value::Map(_) => "a dict",
