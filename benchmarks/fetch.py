@@ -16,13 +16,12 @@ from pathlib import Path
 from benchmarks import nginx
 from benchmarks.crawl_costs import make_certificate
 from benchmarks.fetch_broad import broad
-from benchmarks.fetch_many import idle, in_flight
+from benchmarks.fetch_many import cost_program, idle, in_flight
 from benchmarks.harness import (
     Contestant,
     Cores,
     Options,
     Run,
-    build_example,
     environment,
     in_turn,
     measure,
@@ -133,12 +132,6 @@ def _site(kind: Kind, size: int, folder: Path, cores: Cores) -> Iterator[tuple[s
 
 
 @cache
-def _example() -> str:
-    """Return the program that fetches with Lycosa's fetch alone; builds it once."""
-    return str(build_example("lycosa-fetch", "cost"))
-
-
-@cache
 def _crawler(name: str) -> str:
     """Return the program that fetches with a crawler's fetch; builds it once."""
     folder = Path(__file__).parent / "peers" / f"{name}_fetch"
@@ -199,7 +192,7 @@ class Request:
         """Return the command for so many requests."""
         trusted = [] if self.certificate is None else [str(self.certificate)]
         if self.name == LYCOSA:
-            return [_example(), self.url, str(count), str(SLOTS), *trusted]
+            return [cost_program(), self.url, str(count), str(SLOTS), *trusted]
         if self.name == H2LOAD:
             # One connection, as a client of one origin has.
             return [H2LOAD, "-n", str(count), "-c", "1", "-m", str(SLOTS), "-t", "1", self.url]

@@ -70,7 +70,7 @@ def in_flight(report: Report, options: Options, cores: Cores, folder: Path) -> N
     progress(f"{slots:,} requests in flight")
     with _slow_server(cores) as url:
         made = {
-            "lycosa": [_cost(), url, str(slots * EACH_MAKES), str(slots)],
+            "lycosa": [cost_program(), url, str(slots * EACH_MAKES), str(slots)],
             "threads": [sys.executable, "-m", "benchmarks.peers.fetch_threads", url, str(slots), str(EACH_MAKES)],
         }
         rounds = 1 if options.quick else 3
@@ -88,7 +88,7 @@ def in_flight(report: Report, options: Options, cores: Cores, folder: Path) -> N
 
 
 @cache
-def _cost() -> str:
+def cost_program() -> str:
     """Return the program that fetches with Lycosa's fetch alone; builds it once."""
     return str(build_example("lycosa-fetch", "cost"))
 

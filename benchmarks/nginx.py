@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.dns_servers import free_port
 from benchmarks.harness import last_line
 from benchmarks.report import BenchmarkError
 
@@ -36,7 +37,7 @@ def serving(
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if program is None:
         raise BenchmarkError("nginx is missing, which serves the site: apt-get install nginx-light")
-    port = _free_port()
+    port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
     configuration = folder / "nginx.conf"
     configuration.write_text(_CONFIGURATION.format(
@@ -74,14 +75,6 @@ def version() -> str:
         return "missing"
     done = subprocess.run([program, "-v"], capture_output=True, text=True, timeout=10, check=False)
     return done.stderr.strip().rpartition("/")[2] or "unknown"
-
-
-def _free_port() -> int:
-    """Return a free loopback port, chosen by the kernel."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 def _wait_until_it_answers(child: subprocess.Popen[bytes], port: int, log: Path) -> None:

@@ -84,7 +84,7 @@ impl Examiner {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let dialed = Dialed { stream, address, protocol: None, certificate: None };
         let Answer { mut received, mut body } =
-            self.http1.exchange_on(dialed, &self.request, &progress).await?;
+            self.http1.exchange_first(dialed, &self.request, &progress).await?;
         let mut collected = Collected::new(&self.budget);
         collected.receive(&mut body, self.max_body_bytes, &progress, |_| Ok(())).await?;
         received.body = collected.finish().into();

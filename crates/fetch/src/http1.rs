@@ -114,17 +114,7 @@ impl<D: Dial> Http1<D> {
         }
     }
 
-    /// The exchange on a new stream, which another transport has opened. Its connection is reused later if it can be.
-    pub async fn exchange_on(
-        &self,
-        dialed: Dialed<D::Stream>,
-        request: &Request,
-        progress: &Progress,
-    ) -> Result<Answer<impl BodyReader>, Failure> {
-        self.exchange_first(dialed, request, progress).await
-    }
-
-    /// The exchange on a new stream.
+    /// The exchange on a new stream. Its connection is reused later if it can be.
     pub(crate) async fn exchange_first<'t, 'r>(
         &'t self,
         dialed: Dialed<D::Stream>,
