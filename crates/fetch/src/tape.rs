@@ -32,9 +32,9 @@ impl Tape {
         self.received.borrow_mut().add(bytes, is_interim);
     }
 
-    /// The heads, sent and received.
+    /// The heads, sent and received. What passes afterwards belongs to a body, and is not recorded until [`Tape::begin`].
     pub(crate) fn take(&self) -> (Head, Head) {
-        (self.sent.take().head(), self.received.take().head())
+        (self.sent.replace(Recording::ended()).head(), self.received.replace(Recording::ended()).head())
     }
 }
 
@@ -46,6 +46,11 @@ struct Recording {
 }
 
 impl Recording {
+    /// A recording to which nothing is added.
+    fn ended() -> Self {
+        Recording { bytes: Vec::new(), is_whole: true }
+    }
+
     /// Adds bytes as long as they belong to the head. `passes`: whether a complete head is to be skipped,
     /// since another follows.
     fn add(&mut self, mut bytes: &[u8], passes: impl Fn(&[u8]) -> bool) {
@@ -135,6 +140,22 @@ mod tests {
             assert_eq!(recorded(bare.as_bytes(), piece).raw(), "HTTP/1.0 200 OK\nA: 1\n", "{piece}");
         }
         assert_eq!(recorded(b"HTTP/1.1 200 OK\r\nA", 4).raw(), "HTTP/1.1 200 OK\r\nA");
+    }
+
+    #[test]
+    fn a_body_that_comes_after_its_head_was_taken_is_not_recorded() {
+        let tape = Tape::default();
+        tape.begin();
+        tape.sent(b"GET / HTTP/1.1\r\n\r\n");
+        tape.received(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo");
+        assert!(tape.take().1.raw().starts_with(b"HTTP/1.1 200 OK"));
+        tape.sent(b"more");
+        tape.received(b"dy");
+        let (sent, received) = tape.take();
+        assert!(sent.is_empty() && received.is_empty(), "{received:?}");
+        tape.begin();
+        tape.received(b"HTTP/1.1 204 No Content\r\n\r\n");
+        assert!(tape.take().1.raw().starts_with(b"HTTP/1.1 204"));
     }
 
     #[test]
