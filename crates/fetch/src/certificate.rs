@@ -1,5 +1,6 @@
 //! Summaries of verified server certificates.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use lycosa_records::Certificate;
@@ -10,7 +11,8 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 /// The summary of a connection's certificate; `None` if there is none.
 pub(crate) fn summary(connection: &ClientConnection) -> Option<Arc<Certificate>> {
     let der = connection.peer_certificates()?.first()?;
-    let sha256 = Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut sha256 = String::with_capacity(64);
+    Sha256::digest(der).iter().for_each(|byte| _ = write!(sha256, "{byte:02x}"));
     let protocol = connection.protocol_version().and_then(|version| version.as_str()).unwrap_or_default();
     let cipher =
         connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str()).unwrap_or_default();

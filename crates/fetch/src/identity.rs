@@ -8,11 +8,11 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ring::rand::{SecureRandom as _, SystemRandom};
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use sha2::{Digest as _, Sha256};

@@ -196,7 +196,7 @@ impl Key {
     fn signer(&self) -> Result<Arc<dyn rustls::sign::SigningKey>> {
         let der = self.secret.to_pkcs8_der().map_err(|e| Error::system("encoding a key", invalid(e)))?;
         let der = PrivatePkcs8KeyDer::from(der.as_bytes().to_vec());
-        rustls::crypto::ring::sign::any_ecdsa_type(&der.into())
+        rustls::crypto::aws_lc_rs::sign::any_ecdsa_type(&der.into())
             .map_err(|e| Error::system("reading a key", invalid(e)))
     }
 }

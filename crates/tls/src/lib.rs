@@ -1,6 +1,7 @@
-//! TLS clients: rustls with the `ring` provider, Mozilla's roots and, optionally, a file of further roots.
+//! TLS clients: rustls with the `aws-lc-rs` provider, Mozilla's roots and, optionally, a file of further roots.
 //! Used for all TLS connections to external servers.
 
+mod proven;
 mod weak;
 
 use std::io;
@@ -8,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
@@ -23,12 +25,24 @@ pub fn client_config(ca_file: Option<&Path>) -> io::Result<ClientConfig> {
     if let Some(path) = ca_file {
         add_file(&mut roots, path)?;
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
-    let verifier = Arc::new(Naming(verifier.map_err(io::Error::other)?));
+    let provider = provider();
+    let verifier = Arc::new(verifier(roots, &provider)?);
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(io::Error::other)?.dangerous().with_custom_certificate_verifier(verifier);
     Ok(builder.with_no_client_auth())
+}
+
+/// The cryptography of all connections.
+fn provider() -> Arc<CryptoProvider> {
+    let mut provider = rustls::crypto::aws_lc_rs::default_provider();
+    provider.signature_verification_algorithms = proven::algorithms();
+    Arc::new(provider)
+}
+
+/// Verifies servers' certificates by these roots.
+fn verifier(roots: RootCertStore, provider: &Arc<CryptoProvider>) -> io::Result<Naming> {
+    let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    builder.build().map(Naming).map_err(io::Error::other)
 }
 
 /// Adds the certificates of a PEM file.
@@ -49,6 +63,12 @@ fn add_file(roots: &mut RootCertStore, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+    use rustls::client::danger::ServerCertVerifier as _;
+    use rustls::pki_types::{ServerName, UnixTime};
+
     use super::*;
 
     #[test]
@@ -60,6 +80,36 @@ mod tests {
             text.iter().for_each(|text| std::fs::write(&file, text).unwrap());
             let error = client_config(Some(&file)).unwrap_err();
             assert!(error.to_string().starts_with(&file.display().to_string()), "{error}");
+        }
+    }
+    #[test]
+    fn name_and_time_are_checked_although_the_signature_is_known_to_be_valid() {
+        let authority_key = KeyPair::generate().unwrap();
+        let mut authority = CertificateParams::new([]).unwrap();
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let root = authority.self_signed(&authority_key).unwrap();
+        let issuer = Issuer::new(authority, authority_key);
+        let mut host = CertificateParams::new(["host.example".to_owned()]).unwrap();
+        (host.not_before, host.not_after) = (date_time_ymd(2026, 1, 1), date_time_ymd(2026, 3, 1));
+        let certificate = host.signed_by(&KeyPair::generate().unwrap(), &issuer).unwrap();
+
+        let mut roots = RootCertStore::empty();
+        roots.add(root.der().clone()).unwrap();
+        let verifier = verifier(roots, &provider()).unwrap();
+        let verify = |name: &'static str, days: u64| {
+            let now = UnixTime::since_unix_epoch(Duration::from_secs(days * 86_400));
+            let name = ServerName::try_from(name).unwrap();
+            verifier.verify_server_cert(certificate.der(), &[], &name, &[], now)
+        };
+        let february = 20_500;
+        for _ in 0..2 {
+            assert!(verify("host.example", february).is_ok());
+        }
+        for (name, day, what) in
+            [("other.example", february, "not valid for name"), ("host.example", february + 60, "expired")]
+        {
+            let error = verify(name, day).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
         }
     }
 }

@@ -50,7 +50,7 @@ impl Drop for Authority {
 
 /// The settings of a server with a certificate, which accepts these protocols by ALPN.
 pub(crate) fn server_config((certificate, key): (Certificate, KeyPair), protocols: &[&[u8]]) -> ServerConfig {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

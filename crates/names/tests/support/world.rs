@@ -36,7 +36,7 @@ impl World {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         let chain = vec![params.signed_by(&key, &self.issuer).unwrap().der().clone()];
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
