@@ -1,5 +1,6 @@
 //! One request: its exchange with a server up to the end of the body, and further ones for the rest of a body that breaks off.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use lycosa_records::{Received, Request};
@@ -44,12 +45,14 @@ impl<T: Transport> Exchanges<T> {
     /// Runs a request up to the end of the response's body, within its time-outs.
     pub(crate) async fn run(&self, request: &Request, progress: &Progress) -> Result<Received, Failure> {
         let mut part = None;
-        match progress.guard(self.begin(request, progress, &mut part)).await {
+        let begun = progress.guard(pin!(self.begin(request, progress, &mut part))).await;
+        match begun {
             Ok(()) => {}
             // Most failures have no part of a body.
             Err(failure) => match part {
                 Some(_) => {
-                    self.go_on(request, failure, progress, &mut part).await?;
+                    // Boxed: few bodies break off, and its state is large.
+                    Box::pin(self.go_on(request, failure, progress, &mut part)).await?;
                     self.check_type(request, part.as_ref())?;
                 }
                 None => return Err(failure),
@@ -121,9 +124,9 @@ impl<T: Transport> Exchanges<T> {
                 sleep(Duration::from_micros(pause)).await;
                 Ok(())
             };
-            progress.guard(rested).await?;
+            progress.guard(pin!(rested)).await?;
             let (_, times) = progress.facts();
-            let ended = progress.guard(self.add(&rest, progress, part)).await;
+            let ended = progress.guard(pin!(self.add(&rest, progress, part))).await;
             progress.times(|now| *now = times); // those of the response's head
             use FailureKind as K;
             match ended {

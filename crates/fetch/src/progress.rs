@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use lycosa_records::Times;
@@ -61,7 +62,7 @@ impl Progress {
     /// Runs a part of the exchange until it completes or a time-out ends it.
     pub(crate) async fn guard<V>(
         &self,
-        work: impl Future<Output = Result<V, Failure>>,
+        work: Pin<&mut impl Future<Output = Result<V, Failure>>>,
     ) -> Result<V, Failure> {
         self.watch.guard(work).await.unwrap_or_else(|kind| Err(ended_by(kind)))
     }

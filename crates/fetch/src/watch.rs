@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
@@ -262,9 +262,11 @@ impl Watch {
         self.rung.get()
     }
 
-    /// Runs the work until it completes or the watch ends it.
-    pub(crate) async fn guard<T>(&self, work: impl Future<Output = T>) -> Result<T, FailureKind> {
-        let mut work = pin!(work);
+    /// Runs the work until it completes or the watch ends it. By reference: each function that takes a future by value holds it twice.
+    pub(crate) async fn guard<T>(
+        &self,
+        mut work: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<T, FailureKind> {
         poll_fn(|context| {
             if let Some(kind) = self.rung.get() {
                 return Poll::Ready(Err(kind));
