@@ -8,7 +8,7 @@ use rustls::crypto::WebPkiSupportedAlgorithms;
 use rustls::pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
 use sha2::{Digest as _, Sha256};
 
-/// Signatures that are remembered, 32 bytes each. When there are more, all are forgotten.
+/// Signatures that are remembered, in about a megabyte. When there are more, all are forgotten.
 const MOST: usize = 16_384;
 
 /// The algorithms of the provider. Those for certificates remember what they found valid; those for handshakes, whose signatures are
@@ -124,6 +124,17 @@ mod tests {
     fn remembering() -> (Remembering, &'static AtomicUsize) {
         let count: &AtomicUsize = Box::leak(Box::default());
         (Remembering { algorithm: Box::leak(Box::new(Joining(count))), proven: Arc::default() }, count)
+    }
+
+    #[test]
+    fn signatures_of_handshakes_are_verified_by_the_provider_itself() {
+        let plain = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms;
+        let ours = algorithms();
+        assert!(std::ptr::eq(ours.mapping, plain.mapping));
+        let kinds = |algorithms: WebPkiSupportedAlgorithms| -> Vec<_> {
+            algorithms.all.iter().map(|each| (each.public_key_alg_id(), each.signature_alg_id())).collect()
+        };
+        assert_eq!(kinds(ours), kinds(plain));
     }
 
     #[test]
