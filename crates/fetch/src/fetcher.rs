@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
 
+use crate::allocator::keep_freed_memory;
 use crate::alpn::{HTTP1, Http, PROTOCOLS};
 use crate::budget::Held;
 use crate::connect::Dialer;
@@ -57,11 +58,13 @@ impl Fetcher {
 
     /// Starts the thread with the transport that `make` returns, on that thread; fails if `make` does.
     ///
-    /// The fetcher has the time-outs, and the limits of size and memory of bodies: a transport needs none of its own.
+    /// The fetcher has the time-outs, and the limits of size and memory of bodies: a transport needs none of its own. The process keeps
+    /// freed memory for further bodies: up to 16 MiB at the end of each heap, in place of 128 KiB (mallopt(3)).
     pub fn start_with<T: Transport + 'static>(
         settings: Settings,
         make: impl FnOnce(&Settings) -> io::Result<T> + Send + 'static,
     ) -> io::Result<Fetcher> {
+        keep_freed_memory();
         let (orders, incoming) = unbounded_channel();
         let counter = Arc::new(Counter::default());
         let (slots, memory, batch_bytes) = (settings.slots.max(1), settings.memory, settings.batch_bytes);

@@ -9,6 +9,7 @@
 //! connection that turns out to be closed before any byte of the response is returned as `Cancelled`, so that
 //! the host's interval is kept. A request that was sent and must not be sent twice is returned as `Unanswered`.
 
+mod allocator;
 mod alpn;
 mod budget;
 mod certificate;
