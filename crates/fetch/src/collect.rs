@@ -7,8 +7,9 @@ use crate::budget::{Budget, Claim};
 use crate::progress::Progress;
 use crate::transport::BodyReader;
 
-/// Maximum initial allocation for a body, whatever its Content-Length.
-const FIRST_BODY_BYTES: usize = 1 << 20;
+/// Maximum initial allocation for a body, whatever its Content-Length: most pages fit, and thousands of servers that promise more than
+/// they send hold little.
+const FIRST_BODY_BYTES: usize = 256 << 10;
 
 /// What has been received of a body, with its part of the memory budget.
 pub(crate) struct Collected<'b> {

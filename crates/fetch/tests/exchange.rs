@@ -34,7 +34,9 @@ fn a_page_comes_with_everything_known_about_it() {
     })]);
     let response = fetch_with(settings(), server.request("/a?b=%20c"));
     assert_eq!(response.address, Some(server.address.ip()));
-    assert!(response.times.first_byte_us >= 20_000 && response.times.body_us >= 20_000);
+    // A busy machine may show the head late, and the body at once after it.
+    let (first_byte, body) = (response.times.first_byte_us, response.times.body_us);
+    assert!(first_byte >= 20_000 && first_byte + body >= 40_000, "{first_byte} {body}");
     assert!(response.times.connect_us > 0 && response.times.tls_us == 0);
     assert!(response.finished - response.started >= 40_000);
     assert_eq!(response.request.lease, 1);

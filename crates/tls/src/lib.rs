@@ -87,9 +87,9 @@ mod tests {
     use std::time::Duration;
 
     use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
-    use rustls::NamedGroup;
     use rustls::client::danger::ServerCertVerifier as _;
     use rustls::pki_types::{ServerName, UnixTime};
+    use rustls::{CipherSuite, NamedGroup};
 
     use super::*;
 
@@ -112,8 +112,14 @@ mod tests {
             used.signature_verification_algorithms.all,
             other.signature_verification_algorithms.all
         ));
+        assert_eq!(used.cipher_suites, SUITES);
         let known = aws_lc_rs::default_provider().cipher_suites;
         assert!(known.len() == SUITES.len() && known.iter().all(|suite| SUITES.contains(suite)));
+        let [of_tls13, .., of_tls12] = [0, 1, 2, 3].map(|index| used.cipher_suites[index].suite());
+        assert_eq!(
+            [of_tls13, of_tls12],
+            [CipherSuite::TLS13_AES_128_GCM_SHA256, CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]
+        );
         let groups = used.kx_groups.iter().map(|group| group.name());
         assert_eq!(
             groups.collect::<Vec<_>>(),
