@@ -1,5 +1,6 @@
 //! A fetcher makes the process keep freed memory. In a process of its own: other tests change the allocator as well.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::hint::black_box;
