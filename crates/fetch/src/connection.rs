@@ -39,8 +39,7 @@ pub(crate) struct Recorder {
 impl Observer for Recorder {
     fn received(&self, bytes: &[u8]) -> io::Result<()> {
         self.wire.received();
-        self.tape.received(bytes);
-        Ok(())
+        self.tape.received(bytes)
     }
 
     fn sent(&self, bytes: &[u8]) {

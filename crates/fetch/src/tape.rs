@@ -1,12 +1,16 @@
 //! Records the heads of request and response, as sent and as received.
 
 use std::cell::RefCell;
+use std::io;
 
 use bytes::Bytes;
 use lycosa_records::Head;
 
 /// Maximum size of a recorded head, in bytes; hyper's limit for responses is lower.
 const MAX_HEAD_BYTES: usize = 1 << 20;
+
+/// Interim responses that are passed over; browsers and curl allow fewer. Each costs a search, whatever a server sends.
+const MOST_INTERIM: usize = 64;
 
 /// The heads of the current exchange on a connection. Filled by its stream, read by the exchange.
 #[derive(Debug, Default)]
@@ -27,9 +31,15 @@ impl Tape {
         self.sent.borrow_mut().add(bytes, |_| false);
     }
 
-    /// Records received bytes.
-    pub(crate) fn received(&self, bytes: &[u8]) {
-        self.received.borrow_mut().add(bytes, is_interim);
+    /// Records received bytes; fails with more than [`MOST_INTERIM`] interim responses.
+    pub(crate) fn received(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut received = self.received.borrow_mut();
+        received.add(bytes, is_interim);
+        if received.passed > MOST_INTERIM {
+            let why = format!("more than {MOST_INTERIM} interim responses");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        Ok(())
     }
 
     /// The heads, sent and received. What passes afterwards belongs to a body, and is not recorded until [`Tape::begin`].
@@ -43,12 +53,14 @@ impl Tape {
 struct Recording {
     bytes: Vec<u8>,
     is_whole: bool,
+    /// Heads that were skipped.
+    passed: usize,
 }
 
 impl Recording {
     /// A recording to which nothing is added.
     fn ended() -> Self {
-        Recording { bytes: Vec::new(), is_whole: true }
+        Recording { is_whole: true, ..Recording::default() }
     }
 
     /// Adds bytes as long as they belong to the head. `passes`: whether a complete head is to be skipped,
@@ -73,6 +85,7 @@ impl Recording {
             bytes = &bytes[end..];
             if passes(&self.bytes) {
                 self.bytes.clear();
+                self.passed += 1;
             } else {
                 self.is_whole = true;
             }
@@ -124,7 +137,7 @@ mod tests {
     fn recorded(bytes: &[u8], piece: usize) -> Head {
         let tape = Tape::default();
         tape.begin();
-        bytes.chunks(piece).for_each(|piece| tape.received(piece));
+        bytes.chunks(piece).for_each(|piece| tape.received(piece).unwrap());
         tape.take().1
     }
 
@@ -147,15 +160,26 @@ mod tests {
         let tape = Tape::default();
         tape.begin();
         tape.sent(b"GET / HTTP/1.1\r\n\r\n");
-        tape.received(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo");
+        tape.received(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo").unwrap();
         assert!(tape.take().1.raw().starts_with(b"HTTP/1.1 200 OK"));
         tape.sent(b"more");
-        tape.received(b"dy");
+        tape.received(b"dy").unwrap();
         let (sent, received) = tape.take();
         assert!(sent.is_empty() && received.is_empty(), "{received:?}");
         tape.begin();
-        tape.received(b"HTTP/1.1 204 No Content\r\n\r\n");
+        tape.received(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
         assert!(tape.take().1.raw().starts_with(b"HTTP/1.1 204"));
+    }
+
+    #[test]
+    fn interim_responses_without_end_are_an_error() {
+        let tape = Tape::default();
+        let interim = b"HTTP/1.1 103 Early\r\n\r\n";
+        for _ in 0..2 {
+            tape.begin();
+            assert!((0..MOST_INTERIM).all(|_| tape.received(interim).is_ok()));
+        }
+        assert_eq!(tape.received(interim).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]
