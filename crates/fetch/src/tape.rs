@@ -9,7 +9,7 @@ use lycosa_records::Head;
 /// Maximum size of a recorded head, in bytes; hyper's limit for responses is lower.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
-/// Interim responses that are passed over; browsers and curl allow fewer. Each costs a search, whatever a server sends.
+/// Maximum number of interim responses before a response. Servers send one or two; each costs a search for its end.
 const MOST_INTERIM: usize = 64;
 
 /// The heads of the current exchange on a connection. Filled by its stream, read by the exchange.
