@@ -1,6 +1,7 @@
 //! From an outcome to what follows: done, failed, retried; redirects, links, robots.txt.
 
 use std::io;
+use std::time::Duration;
 
 use lycosa_records::{Outcome, Purpose, Request, RequestOptions, Validators, key_of};
 use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
@@ -14,6 +15,10 @@ use crate::schedule::{AddressId, QueueId};
 use crate::state::State;
 use crate::waiting::{Candidate, OriginFile, RobotsOwner, Waiting};
 use crate::{Frontier, Resolve};
+
+/// The longest pause after a failure that other crawls keep as well: sites with limits per minute ask for no more. A pause that the site
+/// states in Retry-After is theirs, too, however long.
+const SHARED_PAUSE: Duration = Duration::from_secs(60);
 
 /// Tries of a URL after this outcome. A request that was cancelled when the crawl stopped counts as no try, and neither does
 /// one that failed by the crawl's own trouble.
@@ -228,14 +233,18 @@ impl<R: Resolve> Frontier<R> {
             self.schedule.update(&self.politeness.addresses, address);
         }
         let wished = wished_pause(page).unwrap_or_default().min(self.settings.max_retry_after);
-        let pause = failed.max(self.settings.scaled(wished));
+        let wished = self.settings.scaled(wished);
+        let pause = failed.max(wished);
         if pause > 0 {
             self.hosts[id].pace.delay_until(at.saturating_add(pause));
         }
         if let Ok(received) = &page.response.result {
             self.politeness.received(received.bytes(), at);
         }
-        self.sharing.delay(&self.politeness, &self.hosts[id], address, at);
+        // How long this crawl waits until it tries again is not what others owe the site.
+        let shared = wished.max(failed.min(self.settings.scaled(SHARED_PAUSE)));
+        let until = at.saturating_add(shared);
+        self.sharing.delay(&self.politeness, &self.hosts[id], (address, until), at);
     }
 
     /// What an outcome says of the site. The response time is unknown if this process was stopped meanwhile.

@@ -134,16 +134,22 @@ impl Sharing {
         }
     }
 
-    /// Delays host and address for the others as long as for this frontier.
-    pub(crate) fn delay(&self, politeness: &Politeness, queue: &Queue, address: AddressId, now: Micros) {
-        self.delay_host(queue, now);
+    /// Delays a host for the others until then, and an address as long as for this frontier.
+    pub(crate) fn delay(
+        &self,
+        politeness: &Politeness,
+        queue: &Queue,
+        (address, until): (AddressId, Micros),
+        now: Micros,
+    ) {
         if let Some(clocks) = &self.clocks {
+            clocks.delay(host_key(queue), until, now);
             let addresses = &politeness.addresses;
             clocks.delay(addresses.clock_key(address), addresses.ready_at(address), now);
         }
     }
 
-    /// The same of a host alone.
+    /// Delays a host for the others as long as for this frontier.
     pub(crate) fn delay_host(&self, queue: &Queue, now: Micros) {
         if let Some(clocks) = &self.clocks {
             clocks.delay(host_key(queue), queue.pace.ready_at(), now);

@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use lycosa_frontier::{Frontier, Resolve, Scope, Settings};
+use lycosa_clocks::Clocks;
+use lycosa_frontier::{Frontier, Resolve, Scope, Settings, Shared};
 use lycosa_records::frame::{FRAME_HEADER_BYTES, Header};
 use lycosa_records::{Entry, Head, Outcome, Received, Request, Response, Times};
-use lycosa_url::{Clock, CrawlUrl, Micros, NameClass, Resolved, Script};
+use lycosa_url::{Clock, CrawlUrl, Failure, FailureKind, Micros, NameClass, Resolved, Script};
 
 const START: Micros = 1_800_000_000_000_000;
 const SECOND: Micros = 1_000_000;
@@ -61,7 +63,12 @@ impl Process {
     /// A crawl that begins.
     fn begin(seeds: &[&str]) -> Self {
         let (clock, script) = Clock::scripted(START);
-        let mut frontier = Frontier::new(settings(), Names(clock, Vec::new())).unwrap();
+        Process::with(settings(), (clock, script), seeds)
+    }
+
+    /// A crawl that begins with these settings, by a clock that others may have, too.
+    fn with(settings: Settings, (clock, script): (Clock, &'static Script), seeds: &[&str]) -> Self {
+        let mut frontier = Frontier::new(settings, Names(clock, Vec::new())).unwrap();
         let seeds: Vec<CrawlUrl> = seeds.iter().map(|seed| url(seed)).collect();
         frontier.add(&seeds, clock.now()).unwrap();
         Process { clock, script, frontier, log: Vec::new() }
@@ -96,6 +103,17 @@ impl Process {
         let recorded = pages[0].response.fetched_at();
         self.frontier.done(&pages, now).unwrap();
         recorded
+    }
+
+    /// No connection to the site is accepted.
+    fn refuse(&mut self, request: Request) {
+        let (address, now) = (request.route.addresses().first().copied(), self.clock.now());
+        let result = Err(Failure::new(FailureKind::ConnectRefused, ""));
+        let times = Times::default();
+        let mut pages =
+            [Outcome::new(Response { request, address, started: now, finished: now, times, result })];
+        self.frontier.judge(&mut pages);
+        self.frontier.done(&pages, now).unwrap();
     }
 
     /// Writes a frame.
@@ -218,4 +236,39 @@ fn a_host_whose_answer_was_lost_is_left_alone_for_its_minute_whatever_the_wall_c
         let mut crawl = crawl.restart(false, |script| script.step(step), "one start", &snapshot);
         assert_eq!(crawl.next().1, Duration::from_secs(60), "{step}");
     }
+}
+
+/// Two crawls of one machine, which share their clocks.
+fn two_crawls() -> [Process; 2] {
+    let (clock, script) = Clock::scripted(START);
+    let clocks = Arc::new(Clocks::in_memory(&clock).unwrap());
+    [(); 2].map(|()| {
+        let shared = Shared { clocks: Some(Arc::clone(&clocks)), ..Shared::default() };
+        Process::with(Settings { shared, ..settings() }, (clock, script), &["http://a.com/1"])
+    })
+}
+
+#[test]
+fn how_long_a_crawl_waits_for_a_host_that_fails_is_not_what_other_crawls_owe_it() {
+    let [mut first, mut second] = two_crawls();
+    let mut longest = Duration::ZERO;
+    while longest < Duration::from_secs(150) {
+        let (request, waited) = first.next();
+        longest = longest.max(waited);
+        first.refuse(request);
+    }
+    let (request, waited) = second.next();
+    assert!(
+        waited <= Duration::from_secs(60),
+        "{waited:?}: the site is there again, for all that anybody knows"
+    );
+    second.answer(request, 200, &[]);
+}
+
+#[test]
+fn a_pause_that_a_site_asked_for_is_kept_by_all_crawls_of_the_machine() {
+    let [mut first, mut second] = two_crawls();
+    let (request, _) = first.next();
+    first.answer(request, 429, &[("retry-after", "600")]);
+    assert_eq!(second.next().1, Duration::from_secs(600));
 }
