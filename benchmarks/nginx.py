@@ -18,6 +18,9 @@ from benchmarks.report import BenchmarkError
 
 START = 10.0  # seconds until it must answer
 
+#: Files that it keeps open: a site that has more pages than may be open would answer 500.
+CACHED = 20_000
+
 
 @contextlib.contextmanager
 def serving(
@@ -43,7 +46,7 @@ def serving(
     configuration.write_text(_CONFIGURATION.format(
         user="user root;" if os.getuid() == 0 else "",  # else the worker could not read a private folder
         folder=folder, site=site, port=port, tls=("" if certificate is None else " ssl") + options, lines=lines,
-        connections=connections, files=2 * connections + 1000,
+        connections=connections, cached=CACHED, files=2 * connections + CACHED,
         keys="" if certificate is None else f"ssl_certificate {certificate}; ssl_certificate_key {certificate};",
     ))  # fmt: skip
     log = folder / "nginx.log"
@@ -106,7 +109,7 @@ http {{
     gzip off;
     sendfile on;
     tcp_nopush on;
-    open_file_cache max=20000 inactive=600s;
+    open_file_cache max={cached} inactive=600s;
     open_file_cache_valid 600s;
     keepalive_timeout 600s;
     keepalive_requests 100000000;
