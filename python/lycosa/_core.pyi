@@ -45,8 +45,10 @@ __all__ = [
     "Saving",
     "Search",
     "Shared",
+    "SigningKey",
     "Simnet",
     "Table",
+    "VerifyingKey",
     "__version__",
     "canonical_link",
     "canonical_url",
@@ -368,6 +370,18 @@ class Requests:
     def encode(self) -> bytes:
         """Return the batch as bytes."""
 
+    def declared(self) -> Requests:
+        """Return what a download server is told of these: what to ask for, and nothing else."""
+
+    def ticketed(self, serial: int) -> Requests:
+        """Return these with tickets of a grant, by which their results find them again."""
+
+    def tickets(self) -> list[tuple[int, int]]:
+        """Return serial number and index of each; 0 and -1 where it has no ticket."""
+
+    def split(self, ring: Ring, by: str) -> dict[str, Requests]:
+        """Divide these by the owners of their hosts, domains or URLs in a ring."""
+
     def select(self, mask: Iterable[object]) -> Requests:
         """Return the records for which the mask is true; raises SettingError if its length differs."""
 
@@ -470,6 +484,15 @@ class Responses:
 
     def encode(self) -> bytes:
         """Return the batch as bytes."""
+
+    def tickets(self) -> list[tuple[int, int]]:
+        """Return serial number and index of each response's request; 0 and -1 where it has no ticket."""
+
+    def answering(self, requests: list[Request | None]) -> Responses:
+        """Return these as responses to requests, one for each; `None` leaves a response out. The batch is empty then.
+
+        Raises ValueError for another number of requests.
+        """
 
     def select(self, mask: Iterable[object]) -> Responses:
         """Return the records for which the mask is true; raises SettingError if its length differs."""
@@ -682,6 +705,13 @@ class Outcomes:
 
     def take_columns(self, names: list[str] | None = None) -> Table:
         """Return ``columns``, and empty the batch: no body is in memory twice."""
+
+    def results(self) -> list[tuple[int, int, bool, bytes]]:
+        """Return the results of requests with tickets, and empty the batch.
+
+        Of each outcome that is a request's last: serial number, index, whether there is a response, and the response
+        as ``Responses.decode`` reads it.
+        """
 
     def lines(self, names: list[str]) -> bytes:
         """Return JSON lines of the chosen columns, in UTF-8."""
@@ -1276,6 +1306,8 @@ class Parser:
         """
 
     def parse(self, responses: Responses) -> Outcomes: ...
+    def unparsed(self, responses: Responses) -> Outcomes:
+        """Return outcomes of which robots.txt alone is read: of others the frontier only learns how the site is."""
 
 @final
 class Robots:
@@ -1403,6 +1435,30 @@ class Ledger:
         limit: int | None = None,
     ) -> str: ...
     def series(self, since: float | None = None, until: float | None = None) -> str: ...
+
+@final
+class SigningKey:
+    """A private key, Ed25519."""
+
+    def __new__(cls, key: bytes) -> SigningKey:
+        """key: in PKCS #8; raises SettingError."""
+
+    @property
+    def public(self) -> bytes:
+        """The public key, 32 bytes."""
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the signature of a message."""
+
+@final
+class VerifyingKey:
+    """A public key, Ed25519."""
+
+    def __new__(cls, key: bytes) -> VerifyingKey:
+        """key: 32 bytes; raises SettingError."""
+
+    def verify(self, message: bytes, signature: bytes) -> bool:
+        """Return whether a signature of a message is the key owner's."""
 
 @final
 class Simnet:

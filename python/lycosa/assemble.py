@@ -15,7 +15,7 @@ from lycosa.checked import checked_stages
 from lycosa.errors import SettingError, shown
 from lycosa.frontier.shards import Shard, Shards
 from lycosa.job import Job
-from lycosa.memory import divided, lane_job, shares
+from lycosa.memory import Shares, divided, lane_job, shares
 from lycosa.sink import Sink, SinkJob, scheme_of
 from lycosa.stages import Change, Fetch, Frontier, Stages
 from lycosa.store.directory import JobDirectory
@@ -90,7 +90,7 @@ def assemble(
     lanes = job.frontier.shards
     memory = shares(job).of_lane(lanes)
     divided_job = divided(job, memory) if lanes == 1 else lane_job(job, memory)
-    shared = _shared(job, log)
+    shared = shared_clocks(job, log.clock, lanes)
     names = [_core.Names(divided_job, log.clock) for _ in range(lanes)]
     shards = _shards(divided_job, directory, log, names, shared)
     frontier = cast(Frontier, shards.one or shards)
@@ -99,7 +99,7 @@ def assemble(
     made = [
         Stages(
             frontier=frontier if lanes == 1 else cast(Frontier, Shard(name, shards)),
-            fetch=_core.Fetcher(divided_job, log.clock, memory.fetch, memory.batch, table),
+            fetch=_fetch(divided_job, log, memory, table),
             parse=_core.Parser(divided_job, memory.batch, memory.decoding),
             log=log,
         )
@@ -131,6 +131,20 @@ def assemble(
     return Assembled(replace(whole, log=patient), Clients(names), snapshots, made, keeper)
 
 
+def _fetch(job: Job, log: _core.Log, memory: Shares, proxies: _core.Proxies | None) -> Fetch:
+    """The fetch stage of a lane: this process's own, or the download servers of a master."""
+    if job.fetch.master is None:
+        return _core.Fetcher(job, log.clock, memory.fetch, memory.batch, proxies)
+    if proxies is not None:
+        raise SettingError("fetch.master", job.fetch.master, "none with proxies: download servers have their own")
+    try:
+        from lycosa.dispatch.remote import RemoteFetch  # only where it is used
+    except ImportError as error:
+        allowed = f"none, or the extra lycosa[dispatch] installed ({error.name} is missing)"
+        raise SettingError("fetch.master", job.fetch.master, allowed) from None
+    return RemoteFetch(job.fetch.master, job.fetch.service, job.fetch.slots)
+
+
 def _proxies(job: Job, source: Source | None) -> tuple[Pool | None, Keeper | None]:
     """The pool of a job's proxies, and what keeps it, once it is started; `None`: there are none."""
     if source is None and not job.proxies.has_source:
@@ -148,18 +162,18 @@ def _whole(made: list[Stages], frontier: Frontier) -> Stages:
     return replace(made[0], frontier=frontier, fetch=cast(Fetch, Fetches(made)))
 
 
-def _shared(job: Job, log: _core.Log) -> _core.Shared | None:
+def shared_clocks(job: Job, clock: _core.Clock, shards: int) -> _core.Shared | None:
     """The clocks that a crawl shares with others of the machine, or its shards with each other; `None`: none."""
-    given, shards = job.politeness.clock_file, job.frontier.shards
+    given = job.politeness.clock_file
     if job.politeness.share_clocks and given is not None:
-        return _core.Shared(log.clock, given, shards=shards)
+        return _core.Shared(clock, given, shards=shards)
     usual = CLOCKS / f"lycosa-clocks-{os.getuid()}"
     if job.politeness.share_clocks and job.speed == 1 and CLOCKS.is_dir():
         try:
-            return _core.Shared(log.clock, usual, shards=shards)
+            return _core.Shared(clock, usual, shards=shards)
         except SettingError as error:
             logger.warning("politeness.share_clocks: %s: %s; other crawls are not taken into account", usual, error)
-    return _core.Shared(log.clock, shards=shards) if shards > 1 else None
+    return _core.Shared(clock, shards=shards) if shards > 1 else None
 
 
 def _shards(

@@ -92,6 +92,13 @@ def _agent(text: str) -> str:
     return text
 
 
+def _master(text: str) -> str:
+    """Check the URL of a master."""
+    if not re.fullmatch(r"https?://[^\s/?#@]+/?", text):
+        raise SettingError("fetch.master", text, "an http or https URL without a path, such as http://127.0.0.1:7700")
+    return text
+
+
 def _email(text: str) -> str:
     """Reject a text that is not an e-mail address."""
     if not EMAIL.fullmatch(text):
@@ -399,6 +406,13 @@ class Fetch(Section):
     from_email: Annotated[str, AfterValidator(_email)] | None = Field(
         None, description="From header: e-mail address of the crawl's operator"
     )
+    master: Annotated[str, AfterValidator(_master)] | None = Field(
+        None,
+        description="URL of a dispatch master, whose download servers fetch; they have their own proxies, "
+        "credentials and identity. The service's token is in the environment variable LYCOSA_TOKEN. none: the crawl "
+        "fetches",
+    )
+    service: str = Field("crawl", description="name of the crawl's service in the quotas of that master")
 
 
 class Parse(Section):

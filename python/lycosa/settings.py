@@ -103,6 +103,8 @@ class FetchSettings(TypedDict, total=False):
     credentials: str | PathLike[str] | None
     identity: str | PathLike[str] | None
     from_email: str | None
+    master: str | None
+    service: str
 
 
 class ProxiesSettings(TypedDict, total=False):

@@ -39,6 +39,7 @@ mod resolve;
 mod response;
 mod robots;
 mod shards;
+mod signing;
 mod simnet;
 mod snapshots;
 mod store;
@@ -90,6 +91,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     credentials::register(m)?;
     local::register(m)?;
     identity::register(m)?;
+    signing::register(m)?;
     ledger::register(m)?;
     simnet::register(m)
 }

@@ -21,6 +21,9 @@ use crate::store::{TEXTS, decoded_body};
 /// Bytes of lines that are written at once.
 const WRITE_BYTES: usize = 1 << 20;
 
+/// Serial number, index, whether there is a response, and the encoded response.
+type TicketedResult<'py> = (u64, u32, bool, Bound<'py, PyBytes>);
+
 /// Outcomes, from parse to the log, the frontier, sinks and the user.
 #[pyclass(frozen, sequence, module = "lycosa._core")]
 pub(crate) struct Outcomes {
@@ -133,6 +136,24 @@ batch_class!(Outcomes {
             .filter(|outcome| outcome.redirect.is_none())
             .map(Outcome)
             .collect()
+    }
+
+    /// Of each outcome that is the last of a request with a ticket: serial number, index, whether there is a response, and the response as
+    /// `Responses.decode` reads it. The batch is empty afterwards.
+    fn results<'py>(&self, py: Python<'py>) -> PyResult<Vec<TicketedResult<'py>>> {
+        let outcomes = self.batch.take();
+        let encoded = py.detach(|| {
+            let results = outcomes.into_iter().filter_map(lycosa_records::result_of);
+            let encoded = results.map(|(ticket, response)| {
+                let bytes = lycosa_records::encode(std::iter::once(&response))?;
+                Ok((ticket, response.result.is_ok(), bytes))
+            });
+            encoded.collect::<Result<Vec<_>, _>>()
+        });
+        let found = encoded.map_err(|error| errors::record(&error))?.into_iter();
+        Ok(found
+            .map(|(ticket, is_ok, bytes)| (ticket.serial, ticket.index, is_ok, PyBytes::new(py, &bytes)))
+            .collect())
     }
 
     /// JSON lines of the chosen columns, in UTF-8.

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use bytes::Bytes;
 use lycosa_fetch::{BATCH_BYTES, Returns};
-use lycosa_records::{Outcome, Received, Response};
+use lycosa_records::{Outcome, Purpose, Received, Response};
 use lycosa_url::{Failure, FailureKind};
 use pyo3::prelude::*;
 
@@ -60,6 +60,15 @@ impl Parser {
             let outcomes = self.parse_all(responses.batch.take(), responses.returns());
             Outcomes::bounded(outcomes, self.max_decoded_bytes)
         })
+    }
+
+    /// Reads robots.txt alone: all others become outcomes of which only the frontier learns how the site is.
+    fn unparsed(&self, py: Python<'_>, responses: &Responses) -> Outcomes {
+        let unparsed = |response: Response| match response.request.purpose {
+            Purpose::Robots => self.parse_one(response),
+            _ => Outcome::new(response),
+        };
+        py.detach(|| Outcomes::new(responses.batch.take().into_iter().map(unparsed).collect()))
     }
 }
 

@@ -42,6 +42,11 @@ impl Request {
         Request { record, clock }
     }
 
+    /// The clock of its crawl.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// What it has beyond a GET.
     fn options(&self) -> Option<&RequestOptions> {
         self.record.options.as_deref()

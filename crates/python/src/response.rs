@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use lycosa_records::header_text;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -11,6 +12,7 @@ use crate::batch::{Batch, Table, columns_named, with_columns};
 use crate::batch_class::{BatchClass, FromPyObjectRecord, batch_class};
 use crate::errors::storage;
 use crate::request::Request;
+use crate::requests::ticket;
 use crate::store::TEXTS;
 
 /// A header's value as Python gives it.
@@ -242,4 +244,25 @@ impl BatchClass for Responses {
     }
 }
 
-batch_class!(Responses {});
+batch_class!(Responses {
+    /// Serial number and index of each response's request; 0 and -1 where it has no ticket.
+    fn tickets(&self) -> Vec<(u64, i64)> {
+        self.batch.all().iter().map(|response| ticket(&response.request)).collect()
+    }
+
+    /// These as responses to requests, one for each; None leaves a response out.
+    fn answering(&self, requests: Vec<Option<PyRef<'_, Request>>>) -> PyResult<Self> {
+        let responses = self.batch.take();
+        if responses.len() != requests.len() {
+            return Err(PyValueError::new_err(format!(
+                "{} requests for {} responses",
+                requests.len(),
+                responses.len()
+            )));
+        }
+        let answered = responses.into_iter().zip(requests).filter_map(|(response, request)| {
+            request.map(|request| lycosa_records::answering(response, &request.record, request.clock().now()))
+        });
+        Ok(Responses::new(answered.collect(), None))
+    }
+});

@@ -26,6 +26,7 @@ mod response;
 pub mod samples;
 mod serial;
 mod terms;
+mod ticket;
 pub mod usage;
 pub mod v1;
 
@@ -43,4 +44,5 @@ pub use request::{
 };
 pub use response::{Certificate, Received, Response, Source, Times};
 pub use terms::{Price, is_refused_without_license, price};
+pub use ticket::{Ticket, answering, declared, result_of};
 pub use usage::UsagePreference;

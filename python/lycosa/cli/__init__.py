@@ -17,7 +17,10 @@ from lycosa.errors import LycosaError, SettingError
 COLLECTED = 50_000
 
 #: In the order of the help; each is a module of this package.
-COMMANDS = ("crawl", "job", "resolve", "cache", "dns", "identity", "proxies", "why", "simnet")
+COMMANDS = (
+    "crawl", "job", "resolve", "cache", "dns", "identity", "proxies", "why",
+    "master", "downloader", "download", "simnet",
+)  # fmt: skip
 
 
 def columns(stream: TextIO | None) -> int:

@@ -180,7 +180,7 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
     if args.resolver:
         settings = merge(settings, {"names": {"resolvers": args.resolver}})
     for text in args.set:
-        settings = merge(settings, _assignment(text))
+        settings = merge(settings, assignment(text))
     if args.dir is not None:
         directory = Path(args.dir)
     else:
@@ -209,7 +209,7 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
     return prepared
 
 
-def _assignment(text: str) -> dict[str, Any]:
+def assignment(text: str) -> dict[str, Any]:
     """Parse ``a.b=value``; a value that is not TOML is text."""
     import tomllib  # only for --set
 

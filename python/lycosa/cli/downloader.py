@@ -1,0 +1,88 @@
+"""``lycosa downloader``: downloads what a master has granted."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from lycosa.cli.master import add_tls, tls_of
+
+DESCRIPTION = (
+    "Downloads what a master has granted to clients, each service at the pace of its quota, with robots.txt and the "
+    "pauses of sites, and sends each client its results. Settings of names, politeness and fetch are those of a "
+    "crawl's job file; names.resolvers are the servers of `lycosa dns`. The token of download servers is read from "
+    "the environment: LYCOSA_TOKEN."
+)
+
+#: Default address.
+LISTEN = "127.0.0.1:7701"
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser("downloader", help="download what a master has granted", description=DESCRIPTION)
+    add = parser.add_argument
+    add("--master", metavar="URL", required=True, help="the master, such as http://127.0.0.1:7700")
+    add("--listen", metavar="ADDR:PORT", default=LISTEN, help=f"address (default {LISTEN})")
+    add("--address", metavar="URL", help="URL at which clients reach it (default: that of --listen)")
+    add("--name", metavar="NAME", help="its name, unique and lasting (default: the host's name and the port)")
+    add("--slots", metavar="N", type=int, default=1_000, help="concurrent downloads (default 1,000)")
+    add(
+        "--keep",
+        metavar="S",
+        type=float,
+        default=300.0,
+        help="seconds for which results of a silent client are kept (default 300)",
+    )
+    add("--job", metavar="FILE", help="settings (TOML), as of a crawl")
+    add("--user-agent", metavar="TEXT", help="User-Agent header: a product name with a page or an e-mail address")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help="any key of the settings; may be repeated")
+    add("--ca-file", metavar="FILE", type=Path, help="root certificates of the master in PEM (default: the system's)")
+    add("-q", "--quiet", action="store_true", help="print only warnings and errors")
+    add_tls(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal ends it; returns the exit status."""
+    from lycosa.cli.crawl import assignment
+    from lycosa.cli.told import told
+    from lycosa.job import absolute_paths, make_job, merge, read_job
+
+    given = {} if args.job is None else absolute_paths(read_job(Path(args.job), "--job"), Path(args.job).parent)
+    for text in args.set:
+        given = merge(given, assignment(text))
+    if args.user_agent is not None:
+        given["user_agent"] = args.user_agent
+    job = make_job(given)
+    job.check_contact()
+    with told(quiet=args.quiet):
+        asyncio.run(_serve(args, job))
+    return 0
+
+
+async def _serve(args: argparse.Namespace, job: Any) -> None:
+    """Serve until a signal ends it."""
+    from lycosa.cli.signals import ending
+    from lycosa.dispatch.calls import Caller, tls_context
+    from lycosa.dispatch.downloader import Downloader, fetch_key
+    from lycosa.dispatch.quotas import check_name
+
+    tls = tls_of(args)
+    own = (None, None) if tls is None else (tls.certificate, tls.key)
+    context = tls_context(args.ca_file, *own) if args.master.startswith("https://") else None
+    name = args.name or f"{socket.gethostname()}-{args.listen.rpartition(':')[2]}"
+    async with Caller(args.master, os.environ.get("LYCOSA_TOKEN"), context=context) as master:
+        public = await fetch_key(master)
+        downloader = Downloader(check_name(name, "--name"), job, master, public, args.slots, keep=args.keep)
+        async with downloader.running(args.listen, tls, args.address) as url:
+            if not args.quiet:
+                print(
+                    f"lycosa downloader: {name} at {url}, for the master {args.master}", file=sys.stderr, flush=True
+                )
+            await ending()

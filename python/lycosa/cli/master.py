@@ -1,0 +1,127 @@
+"""``lycosa master``: admits downloads for services with quotas."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lycosa.dispatch.http import Tls
+
+DESCRIPTION = (
+    "Decides which service may have how many URLs downloaded, and by which download server; it sees no URL and "
+    "downloads nothing. Services and their quotas are in a TOML file, which SIGHUP reads again. Serial numbers and "
+    "the key that signs grants are in the state directory. Without tokens it serves this machine alone."
+)
+
+#: Default address.
+LISTEN = "127.0.0.1:7700"
+
+
+def add_tls(parser: Any) -> None:
+    """Add the options of TLS."""
+    group = parser.add_argument_group("TLS")
+    group.add_argument(
+        "--tls-certificate", metavar="FILE", type=Path, help="certificate chain in PEM (default: no TLS)"
+    )
+    group.add_argument("--tls-key", metavar="FILE", type=Path, help="its key in PEM")
+    group.add_argument(
+        "--tls-client-ca",
+        metavar="FILE",
+        type=Path,
+        help="roots in PEM: peers must have a certificate of these (mutual TLS)",
+    )
+
+
+def tls_of(args: argparse.Namespace) -> Tls | None:
+    """Return the TLS of the options; raises SettingError."""
+    from lycosa.dispatch.http import Tls
+    from lycosa.errors import SettingError
+
+    if args.tls_certificate is None:
+        if args.tls_key is not None or args.tls_client_ca is not None:
+            raise SettingError("--tls-certificate", "", "a file, with --tls-key or --tls-client-ca")
+        return None
+    if args.tls_key is None:
+        raise SettingError("--tls-key", "", "the key of --tls-certificate")
+    return Tls(args.tls_certificate, args.tls_key, args.tls_client_ca)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser("master", help="admit downloads for services with quotas", description=DESCRIPTION)
+    add = parser.add_argument
+    add("--quotas", metavar="FILE", type=Path, help="services and their quotas (TOML)")
+    add("--listen", metavar="ADDR:PORT", default=LISTEN, help=f"address (default {LISTEN})")
+    add("--state", metavar="DIR", type=Path, default=Path("lycosa-master"), help="state (default lycosa-master)")
+    add(
+        "--period",
+        metavar="S",
+        type=float,
+        default=1.0,
+        help="seconds between two heartbeats of a download server (default 1)",
+    )
+    add(
+        "--hold",
+        metavar="S",
+        type=float,
+        default=30.0,
+        help="seconds for which a download server goes on without its master, and after which its sites are "
+        "another's (default 30)",
+    )
+    add(
+        "--handover",
+        metavar="S",
+        type=float,
+        default=1.0,
+        help="pause of a site that gets another download server (default 1)",
+    )
+    add("--check", action="store_true", help="only check the quotas")
+    add("--new-token", action="store_true", help="print a new token, and its digest for the quotas")
+    add("-q", "--quiet", action="store_true", help="print only warnings and errors")
+    add_tls(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal ends it; returns the exit status."""
+    from lycosa.cli.told import told
+    from lycosa.dispatch.quotas import new_token, read_quotas
+    from lycosa.errors import SettingError
+
+    if args.new_token:
+        token, digest = new_token()
+        print(f"token, for the client: {token}\ndigest, for the quotas: {digest}")
+        return 0
+    if args.quotas is None:
+        raise SettingError(
+            "--quotas", "", "a TOML file with a table for each service, such as [services.news] and rate = 100"
+        )
+    quotas = read_quotas(args.quotas)
+    if args.check:
+        if not args.quiet:
+            print(
+                f"lycosa master: nothing is wrong with the quotas of {', '.join(sorted(quotas.services))}",
+                file=sys.stderr,
+            )
+        return 0
+    with told(quiet=args.quiet):
+        asyncio.run(_serve(args))
+    return 0
+
+
+async def _serve(args: argparse.Namespace) -> None:
+    """Serve until a signal ends it."""
+    from lycosa.cli.signals import ending
+    from lycosa.dispatch.master_server import run_master
+    from lycosa.dispatch.quotas import read_quotas
+
+    settings = {"period": args.period, "hold": args.hold, "handover": args.handover}
+    running = run_master(lambda: read_quotas(args.quotas), args.listen, args.state, tls=tls_of(args), **settings)
+    async with running as (url, reload, _):
+        if not args.quiet:
+            print(f"lycosa master: listening on {url}", file=sys.stderr, flush=True)
+        await ending(reload)

@@ -1,0 +1,125 @@
+"""Calls of the protocol, as clients and download servers make them."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import aiohttp
+
+from lycosa.dispatch.master import PROTOCOL
+from lycosa.dispatch.refusal import CODES, Refusal
+from lycosa.errors import SettingError
+
+#: Seconds to connect; for an answer.
+CONNECT, ANSWER = 5.0, 60.0
+
+#: Bytes of an answer in JSON.
+MAX_ANSWER = 16 << 20
+
+
+def tls_context(ca_file: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """Return what checks servers' certificates, and has an own one for mutual TLS; `None`: the system's roots."""
+    if ca_file is None and certificate is None:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+        if certificate is not None:
+            context.load_cert_chain(certificate, key)
+    except OSError as error:
+        allowed = f"files in PEM ({error.strerror or error})"
+        raise SettingError("TLS", ca_file or certificate, allowed) from None
+    return context
+
+
+class Caller:
+    """Calls one server. An async context manager."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        fields: Mapping[str, str] | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        """url: of the server. token: of a service, or of download servers. fields: header fields of each request."""
+        if not url.startswith(("http://", "https://")):
+            raise SettingError("master", url, "an http or https URL, such as http://127.0.0.1:7700")
+        self.url = url.rstrip("/")
+        self._fields = {"lycosa-protocol": str(PROTOCOL), **(fields or {})}
+        if token is not None:
+            self._fields["authorization"] = f"Bearer {token}"
+        self._context = context
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, path: str, given: object) -> dict[str, Any]:
+        """Send JSON; returns the JSON of the answer. Raises Refusal, aiohttp.ClientError, TimeoutError."""
+        body = json.dumps(given, separators=(",", ":")).encode()
+        _, answer = await self.send(path, body, {"content-type": "application/json"})
+        return _object(answer)
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """Return the JSON of an answer to a GET."""
+        _, answer = await self.send(path, None, {})
+        return _object(answer)
+
+    async def send(
+        self, path: str, body: bytes | None, fields: Mapping[str, str], within: float = ANSWER
+    ) -> tuple[Mapping[str, str], bytes]:
+        """Send bytes (`None`: a GET); returns the answer's header fields and its body. Raises as ``post``."""
+        session = self._opened()
+        method = "GET" if body is None else "POST"
+        timeout = aiohttp.ClientTimeout(total=within, sock_connect=CONNECT)
+        named = {**self._fields, **fields}
+        async with session.request(
+            method, self.url + path, data=body, headers=named, timeout=timeout, allow_redirects=False
+        ) as answer:
+            content = await answer.read()
+            if answer.status >= 300:
+                raise _refusal(answer.status, content)
+            return answer.headers, content
+
+    def _opened(self) -> aiohttp.ClientSession:
+        """Return the session of the running event loop."""
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=0, ssl=self._context or True)
+            self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False, trust_env=False)
+        return self._session
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def __aenter__(self) -> Self:
+        """Return the caller."""
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Close it."""
+        await self.close()
+
+
+def _object(answer: bytes) -> dict[str, Any]:
+    """Return a JSON object."""
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise Refusal("malformed", "the answer is no JSON object: is this the URL of a master or a download server?")
+    return found
+
+
+def _refusal(status: int, content: bytes) -> Refusal:
+    """Return what an answer of an error says."""
+    try:
+        given = json.loads(content)
+        code, detail, after = str(given["error"]), str(given["detail"]), float(given["after"])
+    except (ValueError, KeyError, TypeError):
+        return Refusal("malformed", f"status {status}: is this the URL of a master or a download server?")
+    return Refusal(code if code in CODES else "malformed", detail.removeprefix(f"{code}: "), after)

@@ -1,0 +1,354 @@
+"""A client: has URLs downloaded by the servers of a master.
+
+async with Client("http://127.0.0.1:7700", service="news") as client:
+    async for response in client.download(["https://example.com/"]):
+        print(response.status, response.url)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import secrets
+import ssl
+import time
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import aiohttp
+
+from lycosa import _core
+from lycosa.dispatch.calls import Caller, tls_context
+from lycosa.dispatch.desk import SITE
+from lycosa.dispatch.grant import digest_of
+from lycosa.dispatch.pending import Pending, Place
+from lycosa.dispatch.receiver import Receiver
+from lycosa.dispatch.refusal import CODES, Refusal
+from lycosa.dispatch.wire import REQUESTS, RESPONSES
+from lycosa.errors import LycosaError
+from lycosa.records import Request, Requests, Responses
+
+logger = logging.getLogger("lycosa")
+
+#: URLs in a grant at most, and URLs under way, unless told otherwise.
+BATCH, UNDER_WAY = 256, 20_000
+
+#: Jitter of waits, as a part of them: clients that were refused at one moment do not ask at one moment again.
+JITTER = 0.1
+
+#: Seconds between tries of a peer that does not answer: the first pause, and the longest.
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+
+#: Seconds for which results are waited for in one request; batches of results that wait for the caller.
+WAIT, READY = 20.0, 64
+
+#: Tries of a submission whose answer did not come.
+TRIES = 4
+
+
+class DispatchError(LycosaError):
+    """The service refuses a client for good: its name, its token or its requests are wrong."""
+
+
+class _Part(NamedTuple):
+    """Requests of one grant."""
+
+    server: str | None
+    requests: list[Request]
+    encoded: bytes
+
+
+class Client:
+    """Has URLs downloaded. An async context manager; its methods belong to one event loop."""
+
+    def __init__(
+        self,
+        master: str,
+        service: str,
+        *,
+        token: str | None = None,
+        receive: bool = False,
+        name: str | None = None,
+        batch: int = BATCH,
+        under_way: int = UNDER_WAY,
+        ca_file: Path | None = None,
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None:
+        """master: its URL. service: a name of the quotas; token: one of its tokens, if it has some.
+
+        receive: whether results are pushed to a port that the client opens, as published; else it fetches them over
+        connections that it opens, which firewalls let pass. name: of this client, unique in the service; default:
+        random. batch: URLs in a grant at most.
+        under_way: URLs at download servers at most. ca_file: roots of the servers' certificates. certificate: the
+        client's own with its key, for mutual TLS.
+        """
+        self.service, self.name = service, name or f"client-{secrets.token_hex(8)}"
+        self.pending: Pending[Request] = Pending()
+        self._token, self._batch, self._under_way = token, batch, under_way
+        self._context: ssl.SSLContext | None = tls_context(ca_file, *(certificate or (None, None)))
+        self._master = Caller(master, token, context=self._context)
+        self._servers: dict[str, Caller] = {}
+        self._members: dict[str, Any] = {}
+        self._ring: _core.Ring | None = None
+        self._receiver = Receiver(self.name, self._pushed) if receive else None
+        self._ready: asyncio.Queue[Responses | None] = asyncio.Queue(READY)
+        self._work, self._collecting = asyncio.Event(), dict[Place, asyncio.Task[None]]()
+        self._tasks: asyncio.TaskGroup | None = None
+        self._main: asyncio.Task[None] | None = None
+        self._error: Exception | None = None
+
+    async def download(self, urls: Iterable[str | Request]) -> AsyncIterator[Any]:
+        """Yield a ``Response`` for each URL or request, as they come; redirects are responses like any other.
+
+        Raises DispatchError where the service refuses the client, SettingError for a URL that is none.
+        """
+        requests = [Request(url) if isinstance(url, str) else url for url in urls]
+        self.add(requests)
+        left = len(requests)
+        while left:
+            for response in await self.results():
+                left -= 1
+                yield response
+
+    def add(self, requests: Iterable[Request]) -> None:
+        """Queue requests; their results come from ``results``."""
+        self.pending.add(requests)
+        self._work.set()
+
+    async def results(self) -> Responses:
+        """Return the next results, of any requests; waits for the first. Raises DispatchError."""
+        found = await self._ready.get()
+        if found is None:
+            self._ready.put_nowait(None)  # for whoever asks next
+            raise self._error or DispatchError("the client is closed")
+        return found
+
+    async def __aenter__(self) -> Self:
+        """Begin."""
+        self._main = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End: what is under way is left to the download servers, which drop it after a while."""
+        if self._main is not None:
+            self._main.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._main
+
+    async def _run(self) -> None:
+        """Ask, collect and watch until the end."""
+        try:
+            async with contextlib.AsyncExitStack() as opened:
+                opened.push_async_callback(self._close)
+                if self._receiver is not None:
+                    await opened.enter_async_context(self._receiver.listening())
+                self._tasks = await opened.enter_async_context(asyncio.TaskGroup())
+                self._tasks.create_task(self._ask())
+                self._tasks.create_task(self._watch())
+        except* (DispatchError, Refusal, aiohttp.ClientError, OSError, TimeoutError) as errors:
+            first = errors.exceptions[0]
+            while isinstance(first, BaseExceptionGroup):
+                first = first.exceptions[0]
+            self._error = first if isinstance(first, DispatchError) else DispatchError(str(first))
+        finally:
+            if self._ready.full():
+                self._ready.get_nowait()
+            self._ready.put_nowait(None)
+
+    async def _close(self) -> None:
+        """Close all connections."""
+        for caller in [self._master, *self._servers.values()]:
+            await caller.close()
+
+    async def _ask(self) -> None:
+        """Ask for grants as long as requests wait, and submit what is granted."""
+        pause = FIRST_PAUSE
+        while True:
+            next_due = self.pending.due(time.monotonic())
+            room = self._under_way - self.pending.under_way()
+            if not self.pending.waiting() or room <= 0:
+                self._work.clear()
+                within = None if next_due is None else max(next_due - time.monotonic(), 0.0)
+                if room <= 0:
+                    within = 0.05 if within is None else min(within, 0.05)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._work.wait(), within)
+                continue
+            try:
+                if not self._members or (self._members["divided"] and self._ring is None):
+                    self._take_members(await self._master.post("/v1/servers", {"service": self.service}))
+                    if self._members["divided"] and self._ring is None:
+                        raise Refusal("ring-changed", after=self._members["period"] / 4)
+                await self._ask_once(min(room, self._batch * max(len(self._members["servers"]), 1)))
+                pause = FIRST_PAUSE
+            except Refusal as refusal:
+                if not CODES[refusal.code].again:
+                    raise DispatchError(str(refusal)) from None
+                await asyncio.sleep(_jittered(max(refusal.after, pause)))
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                logger.info("the master does not answer: %s", error)
+                await asyncio.sleep(_jittered(pause))
+                pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _ask_once(self, most: int) -> None:
+        """Ask one question, and submit what is granted."""
+        taken = self.pending.take(most)
+        parts = self._parts(taken)
+        asked = [
+            {"server": part.server, "count": len(part.requests), "digest": digest_of(part.encoded)} for part in parts
+        ]
+        try:
+            question = {"service": self.service, "client": self.name, "parts": asked}
+            answer = await self._master.post("/v1/grants", question)
+        except BaseException:
+            self.pending.put_back(taken)
+            raise
+        self._take_members(answer)
+        now = time.monotonic()
+        async with asyncio.TaskGroup() as submitting:
+            for part, grant in zip(parts, answer["grants"], strict=True):
+                if "grant" in grant:
+                    submitting.create_task(self._submit(part, grant))
+                    continue
+                refusal = Refusal(grant["error"], grant["detail"].removeprefix(f"{grant['error']}: "), grant["after"])
+                if not CODES[refusal.code].again:
+                    raise DispatchError(str(refusal))
+                self.pending.park(part.requests, now + _jittered(max(refusal.after, 0.001)))
+
+    def _parts(self, requests: list[Request]) -> list[_Part]:
+        """Divide requests by the ring, if the service's URLs are divided, and into grants of at most a batch."""
+        batch, most = Requests(requests), max(min(self._batch, self._members["most"]), 1)
+        divided: dict[str | None, Requests] = {None: batch}
+        if self._members["divided"] and self._ring is not None:
+            divided = dict(batch.split(self._ring, SITE).items())
+        parts = []
+        for server, of_server in divided.items():
+            listed = list(of_server)
+            for begin in range(0, len(listed), most):
+                some = listed[begin : begin + most]
+                parts.append(_Part(server, some, Requests(some).declared().encode()))
+        return parts
+
+    async def _submit(self, part: _Part, grant: dict[str, Any]) -> None:
+        """Submit requests with their grant; if that fails for good, they wait again."""
+        serial, server = grant["serial"], grant["server"]
+        member = self._members["servers"].get(server)
+        if member is None:
+            self.pending.put_back(part.requests)
+            return
+        place = (server, member["process"])
+        # Results may come before the answer.
+        self.pending.granted(serial, place, part.requests)
+        fields = {"content-type": REQUESTS, "accept": RESPONSES, "lycosa-grant": grant["grant"]}
+        if self._receiver is not None:
+            fields["lycosa-receive-port"] = str(self._receiver.port)
+            fields["lycosa-receive-key"] = self._receiver.key
+        caller = self._caller(member["address"])
+        for number in range(TRIES):
+            try:
+                await caller.send("/v1/downloads", part.encoded, fields)
+                break
+            except Refusal as refusal:
+                if refusal.code == "spent-serial" and number > 0:
+                    break  # it had arrived, and its answer was lost
+                self.pending.failed(serial)
+                if not CODES[refusal.code].again:
+                    raise DispatchError(str(refusal)) from None
+                await asyncio.sleep(_jittered(refusal.after))
+                return
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                logger.info("download server %s does not answer: %s", server, error)
+                await asyncio.sleep(_jittered(FIRST_PAUSE * 2**number))
+        else:
+            self.pending.failed(serial)
+            return
+        if self._receiver is None and place not in self._collecting and self._tasks is not None:
+            self._collecting[place] = self._tasks.create_task(self._collect(place, caller))
+
+    async def _collect(self, place: Place, caller: Caller) -> None:
+        """Fetch the results of one download server, as long as something is under way there."""
+        after, pause = 0, FIRST_PAUSE
+        try:
+            while self.pending.places().get(place):
+                body = b'{"after":%d,"wait":%d}' % (after, WAIT)
+                fields = {"content-type": "application/json", "accept": RESPONSES}
+                try:
+                    told, content = await caller.send("/v1/results", body, fields)
+                except Refusal as refusal:
+                    if not CODES[refusal.code].again:
+                        raise DispatchError(str(refusal)) from None
+                    self.pending.lost(place)
+                    self._work.set()
+                    return
+                except (aiohttp.ClientError, TimeoutError, OSError):
+                    await asyncio.sleep(_jittered(pause))
+                    pause = min(pause * 2, LONGEST_PAUSE)
+                    continue
+                pause = FIRST_PAUSE
+                if told.get("lycosa-process") != place[1]:
+                    self.pending.lost(place)
+                    self._work.set()
+                    return
+                await self._settle(content)
+                # What was taken over is confirmed by the next question.
+                after = max(after, int(told.get("lycosa-sequence", "0")))
+        finally:
+            self._collecting.pop(place, None)
+
+    async def _pushed(self, content: bytes) -> None:
+        """Take results that were pushed."""
+        await self._settle(content)
+
+    async def _settle(self, content: bytes) -> None:
+        """Pass results on, each request's once."""
+        if not content:
+            return
+        responses = Responses.decode(content)
+        settled = [self.pending.settle(serial, index) for serial, index in responses.tickets()]
+        # A request that its server has not started waits again.
+        errors = [response.error for response in responses]
+        again = [request for request, error in zip(settled, errors, strict=True) if request and error == "cancelled"]
+        if again:
+            settled = [None if error == "cancelled" else one for one, error in zip(settled, errors, strict=True)]
+            self.pending.reopen(again)
+        self._work.set()
+        answered = responses.answering(settled)
+        if len(answered):
+            await self._ready.put(answered)
+
+    async def _watch(self) -> None:
+        """Have requests wait again whose download server is gone."""
+        while True:
+            await asyncio.sleep(_jittered(self._members.get("period", 1.0)))
+            if not self.pending.under_way():
+                continue
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError, Refusal):
+                self._take_members(await self._master.post("/v1/servers", {"service": self.service}))
+
+    def _take_members(self, answer: dict[str, Any]) -> None:
+        """Take over which download servers are live, and the ring."""
+        servers = answer["servers"]
+        if answer["ring"] != self._members.get("ring") or self._ring is None:
+            self._ring = _core.Ring(answer["members"]) if answer["members"] else None
+        self._members = {name: value for name, value in answer.items() if name != "grants"}
+        if answer["settled"] and self.pending.live({name: one["process"] for name, one in servers.items()}):
+            self._work.set()
+
+    def _caller(self, address: str) -> Caller:
+        """Return the caller of a download server."""
+        caller = self._servers.get(address)
+        if caller is None:
+            fields = {"lycosa-service": self.service, "lycosa-client": self.name}
+            caller = self._servers[address] = Caller(address, self._token, fields, self._context)
+        return caller
+
+
+def _jittered(seconds: float) -> float:
+    """Return a wait that is a little longer, by chance."""
+    return seconds * (1 + JITTER * random.random())  # noqa: S311  # nobody gains by guessing it

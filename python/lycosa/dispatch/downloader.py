@@ -1,0 +1,289 @@
+"""A download server: accepts what the master has granted, downloads it in lanes, keeps results for their clients."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import logging
+import re
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Collection
+
+import aiohttp
+
+from lycosa import _core
+from lycosa.assemble import shared_clocks
+from lycosa.dispatch.access import check_access
+from lycosa.dispatch.calls import Caller
+from lycosa.dispatch.desk import Desk
+from lycosa.dispatch.grant import digest_of
+from lycosa.dispatch.http import App, Call, Reply, Route, Tls, bind, field, is_loopback, reply, serving
+from lycosa.dispatch.lane import Lane, lane_job
+from lycosa.dispatch.master import PROTOCOL
+from lycosa.dispatch.pushes import Place as ReceivingPlace
+from lycosa.dispatch.pushes import Pushes
+from lycosa.dispatch.quotas import NAME
+from lycosa.dispatch.refusal import Refusal
+from lycosa.dispatch.wire import read_requests, write_results
+from lycosa.errors import SettingError
+from lycosa.job import Job
+
+logger = logging.getLogger("lycosa")
+
+#: Bytes of what is submitted at once, and of results that are sent at once.
+MAX_SUBMITTED, MAX_RESULTS = 64 << 20, 8 << 20
+
+#: Seconds for which a client may wait for results in one request.
+MAX_WAIT = 30.0
+
+#: The key of a receiver.
+RECEIVE_KEY = re.compile(r"[A-Za-z0-9_-]{16,256}")
+
+#: URLs queued for each slot: what a server may have ahead.
+QUEUED_PER_SLOT = 200
+
+
+async def fetch_key(master: Caller) -> bytes:
+    """Return the public key of a master; waits for one that does not answer yet.
+
+    Raises Refusal for another version.
+    """
+    told = False
+    while True:
+        try:
+            answer = await master.get("/v1/key")
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            if not told:
+                logger.warning("the master does not answer yet: %s", error)
+            told = True
+            await asyncio.sleep(1.0)
+            continue
+        if answer.get("protocol") != PROTOCOL:
+            raise Refusal("other-version", f"the master has version {answer.get('protocol')!r:.20}, this {PROTOCOL}")
+        return base64.b64decode(str(answer.get("key", "")))
+
+
+class Downloader:
+    """One download server. Lanes are threads; all else runs on the event loop."""
+
+    def __init__(
+        self, name: str, job: Job, master: Caller, public: bytes, slots: int, *, keep: float = 300.0
+    ) -> None:
+        """public: the master's key. slots: concurrent downloads. keep: seconds for results of a silent client."""
+        self.name, self.process = name, secrets.token_hex(16)
+        self._job, self._master, self._slots = job, master, slots
+        self._lock = threading.Lock()
+        self._clock = _core.Clock()
+        self._shared = shared_clocks(job, self._clock, 1)
+        self.desk = Desk(
+            name,
+            self.process,
+            _core.VerifyingKey(public),
+            time.monotonic(),
+            wall=time.time(),
+            places=slots * QUEUED_PER_SLOT,
+            keep=keep,
+            keep_bytes=(job.memory or 1 << 30) // 4,
+        )
+        self.address = ""
+        self._lanes: dict[str, Lane] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news: dict[str, asyncio.Event] = {}
+        self._speed = 0.0
+        self._pushes = Pushes(self.name, self.process, self._next, self._heard)
+        self.app = App(
+            "downloader",
+            {
+                ("POST", "/v1/downloads"): Route(self._downloads, MAX_SUBMITTED),
+                ("POST", "/v1/results"): Route(self._results, 4_096),
+                ("GET", "/healthz"): Route(self._health),
+                ("GET", "/metrics"): Route(self._metrics),
+            },
+        )
+
+    async def _downloads(self, call: Call) -> Reply:
+        """Accept requests with a grant."""
+        service, client = self._authorised(call)
+        grant_text = call.fields.get("lycosa-grant", "")
+        receive = _receive_place(call)
+        kind = call.fields.get("content-type", "")
+        with self._lock:
+            grant, batches = self.desk.accept(
+                grant_text,
+                service,
+                client,
+                digest_of(call.body),
+                lambda: read_requests(call.body, kind),
+                time.monotonic(),
+            )
+        lane = self._lane(service)
+        for at, batch in batches:
+            lane.add(at, batch)
+        if receive is not None and self._tasks is not None:
+            self._pushes.begin(self._tasks, client, service, receive, call.fields.get("accept", ""))
+        return reply({"accepted": grant.count, "process": self.process}, 202)
+
+    async def _results(self, call: Call) -> Reply:
+        """Return a client's next results; waits for the first."""
+        service, client = self._authorised(call)
+        given = call.json()
+        after, wait = field(given, "after", int, 0), min(field(given, "wait", float, 0.0), MAX_WAIT)
+        most = min(max(field(given, "max_bytes", int, MAX_RESULTS), 1), MAX_RESULTS)
+        self._heard(client)
+        body, kind, last, owed = await self._next(client, service, after, wait, most, call.fields.get("accept", ""))
+        fields = (
+            ("lycosa-sequence", str(last)),
+            ("lycosa-owed", str(owed)),
+            ("lycosa-process", self.process),
+        )
+        return Reply(200, body, fields, kind)
+
+    async def _next(
+        self, client: str, service: str, after: int, wait: float, most: int, accept: str
+    ) -> tuple[bytes, str, int, int]:
+        """Return a client's next results: body, media type, number of the last one, and how many are owed."""
+        news = self._news.setdefault(client, asyncio.Event())
+        until = time.monotonic() + wait
+        while True:
+            news.clear()
+            with self._lock:
+                results = self.desk.results(client, service, after, most)
+                owed = self.desk.owes(client)
+            left = until - time.monotonic()
+            if results or not owed or left <= 0:
+                break
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(news.wait(), left)
+        body, kind = write_results(results, accept)
+        return body, kind, results[-1].sequence if results else after, owed
+
+    def _heard(self, client: str) -> None:
+        """Note that a client has taken results."""
+        with self._lock:
+            self.desk.heard(client, time.monotonic())
+
+    async def _health(self, call: Call) -> Reply:
+        """Tell whether it may start downloads."""
+        is_well = self.desk.may_start(time.monotonic())
+        return reply({"reaches_master": is_well}, 200 if is_well else 503)
+
+    async def _metrics(self, call: Call) -> Reply:
+        """Tell counts to Prometheus, on this machine."""
+        if not is_loopback(call.peer):
+            raise Refusal("bad-token", "metrics are for this machine")
+        desk = self.desk
+        figures = {"queued": desk.queued, "kept_bytes": desk.bytes, "dropped_total": desk.dropped}
+        text = "".join(f"lycosa_downloader_{name} {value}\n" for name, value in figures.items())
+        return Reply(200, text.encode(), kind="text/plain; version=0.0.4; charset=utf-8")
+
+    def _authorised(self, call: Call) -> tuple[str, str]:
+        """Return service and client of a request whose token is one of the service's."""
+        service, client = call.fields.get("lycosa-service", ""), call.fields.get("lycosa-client", "")
+        settings = self.desk.services.get(service)
+        if settings is None:
+            known = [token for one in self.desk.services.values() for token in one["tokens"]]
+            check_access(call, known)
+            raise Refusal("unknown-service", f"{service!r:.100} is not one of this download server's")
+        check_access(call, settings["tokens"])
+        if not NAME.fullmatch(client):
+            raise Refusal("malformed", "lycosa-client: 1 to 64 letters, digits, dots, hyphens, underscores")
+        return service, client
+
+    def _lane(self, service: str) -> Lane:
+        """Return a service's lane, which is started with its first requests."""
+        lane = self._lanes.get(service)
+        if lane is None:
+            job = lane_job(self._job, self.desk.services[service], self._slots)
+            lane = Lane(service, job, self.desk, self._lock, self._shared, self._clock, self._tell)
+            self._lanes[service] = lane
+            if self._tasks is not None:
+                self._tasks.create_task(asyncio.to_thread(lane.run))
+        return lane
+
+    def _tell(self, clients: Collection[str]) -> None:
+        """Wake those who wait for a client's results; called by lanes."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._wake, clients)
+
+    def _wake(self, clients: Collection[str]) -> None:
+        """Wake those who wait for a client's results."""
+        for client in clients:
+            if (news := self._news.get(client)) is not None:
+                news.set()
+
+    async def beat(self) -> None:
+        """Send heartbeats for ever; while the master does not answer, what was granted goes on for a while."""
+        period, silent, done = 0.0, False, 0
+        while True:
+            sent = time.monotonic()
+            with self._lock:
+                beat = self.desk.beat(self.address, self._slots, self._speed)
+            given = {**beat._asdict(), "accepted": list(beat.accepted), "protocol": PROTOCOL}
+            try:
+                answer = await self._master.post("/v1/heartbeats", given)
+            except Refusal as refusal:
+                if refusal.code in ("other-version", "bad-token"):
+                    raise
+                logger.warning("the master refuses a heartbeat: %s", refusal)
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                if not silent:
+                    logger.warning("the master does not answer (%s); what was granted goes on for now", error)
+                silent = True
+            else:
+                if silent:
+                    logger.info("the master answers again")
+                silent, period = False, answer["period"]
+                with self._lock:
+                    self.desk.answered(answer, sent, time.monotonic())
+            with self._lock:
+                dropped = self.desk.drop(time.monotonic())
+                total = self.desk.finished()
+            for service, client, count in dropped:
+                logger.warning(
+                    "client %s of %s is silent: its %d URLs and results are dropped", client, service, count
+                )
+                self._news.pop(client, None)
+            await asyncio.sleep(max((period or 1.0) - (time.monotonic() - sent), 0.01))
+            self._speed = (total - done) / max(time.monotonic() - sent, 0.01)
+            done = total
+
+    @contextlib.asynccontextmanager
+    async def running(self, listen: str, tls: Tls | None = None, address: str | None = None) -> AsyncIterator[str]:
+        """Serve and download; yields the URL at which clients reach it. address: another one, behind a proxy."""
+        bound = bind(listen, is_closed=all(one["tokens"] for one in self.desk.services.values()))
+        async with serving(self.app, bound, tls) as url, asyncio.TaskGroup() as tasks:
+            self._tasks, self._loop = tasks, asyncio.get_running_loop()
+            self.address = address or url
+            beating = tasks.create_task(self.beat())
+            try:
+                yield self.address
+            finally:
+                beating.cancel()
+                self._pushes.end()
+                for lane in self._lanes.values():
+                    lane.close()
+
+
+def _receive_place(call: Call) -> ReceivingPlace | None:
+    """Return where a client receives, `None` if it fetches results.
+
+    Raises Refusal for a port where other protocols' servers listen.
+    """
+    text = call.fields.get("lycosa-receive-port")
+    if text is None:
+        return None
+    if not text.isdecimal() or len(text) > 5 or not 1_024 <= int(text) <= 65_535:
+        raise Refusal("malformed", f"lycosa-receive-port: {text:.20}; allowed: 1024 to 65535")
+    try:
+        _core.check_port(f"http://receiver.invalid:{text}/", [])
+    except SettingError:
+        raise Refusal("malformed", f"lycosa-receive-port: {text} is a port of another protocol") from None
+    key = call.fields.get("lycosa-receive-key", "")
+    if not RECEIVE_KEY.fullmatch(key):
+        raise Refusal("malformed", "lycosa-receive-key: 16 to 256 letters, digits, - and _")
+    return ReceivingPlace(call.peer, int(text), key)

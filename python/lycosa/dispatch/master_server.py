@@ -1,0 +1,227 @@
+"""The master as a service: its routes over HTTP, and how it is run."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from lycosa.dispatch.access import check_access
+from lycosa.dispatch.grant import Grant
+from lycosa.dispatch.http import App, Call, Reply, Route, Tls, bind, field, reply, serving
+from lycosa.dispatch.life import begin_life
+from lycosa.dispatch.master import MAX_PARTS, PROTOCOL, Master, Part
+from lycosa.dispatch.quotas import NAME, Quotas
+from lycosa.dispatch.refusal import Refusal
+from lycosa.dispatch.registry import Beat
+from lycosa.errors import LycosaError
+
+logger = logging.getLogger("lycosa")
+
+#: Limits of bodies, in bytes: of a question, a part of which has about 130; of a heartbeat, a serial number of which
+#: has about 20.
+MAX_QUESTION, MAX_BEAT = 200 * MAX_PARTS, 1 << 20
+
+#: A digest in a question.
+DIGEST_DIGITS = 64
+
+
+class MasterServer:
+    """Answers questions and heartbeats by the rules of ``master``."""
+
+    def __init__(self, master: Master, public: bytes) -> None:
+        """public: the public key of what the master signs."""
+        self.master = master
+        self._public = base64.b64encode(public).decode()
+        self.questions = 0
+        self.app = App(
+            "master",
+            {
+                ("POST", "/v1/grants"): Route(self._grants, MAX_QUESTION),
+                ("POST", "/v1/heartbeats"): Route(self._heartbeat, MAX_BEAT),
+                ("POST", "/v1/servers"): Route(self._servers, 1_024),
+                ("GET", "/v1/key"): Route(self._key),
+                ("GET", "/healthz"): Route(self._health),
+                ("GET", "/metrics"): Route(self._metrics),
+                ("GET", "/statistics"): Route(self._statistics),
+            },
+        )
+
+    async def _grants(self, call: Call) -> Reply:
+        """Decide about a question: service, client, and parts of server, count and digest."""
+        given = call.json()
+        service, client = self._asked(call, given), field(given, "client", str)
+        if not NAME.fullmatch(client):
+            raise Refusal("malformed", f"client: {client!r:.100}; allowed: 1 to 64 letters, digits, dots, hyphens, _")
+        parts = [_part(part) for part in field(given, "parts", list)[: MAX_PARTS + 1]]
+        self.questions += 1
+        now = time.time()
+        decided = self.master.ask(service, client, parts, now)
+        return reply({"grants": [self._decided(one) for one in decided], **self.master.members(service, now)})
+
+    async def _servers(self, call: Call) -> Reply:
+        """Tell a service which download servers are live, and the ring."""
+        service, now = self._asked(call, call.json()), time.time()
+        self.master.registry.look(now)
+        return reply(self.master.members(service, now))
+
+    async def _heartbeat(self, call: Call) -> Reply:
+        """Take a heartbeat."""
+        check_access(call, self.master.quotas.downloaders)
+        given = call.json()
+        version = given.get("protocol")
+        if version != PROTOCOL:
+            raise Refusal("other-version", f"the download server has version {version!r:.20}, this master {PROTOCOL}")
+        return reply(self.master.heartbeat(_beat(given), time.time()))
+
+    async def _key(self, call: Call) -> Reply:
+        """Tell the public key with which grants are verified."""
+        return reply({"key": self._public, "protocol": PROTOCOL})
+
+    async def _health(self, call: Call) -> Reply:
+        """Tell whether questions can be granted at all."""
+        live = len(self.master.registry.servers)
+        return reply({"servers": live}, 200 if live else 503)
+
+    async def _statistics(self, call: Call) -> Reply:
+        """Tell what ``lycosa master top`` shows."""
+        check_access(call, self.master.quotas.downloaders)
+        return reply(self.master.statistics(time.time()))
+
+    async def _metrics(self, call: Call) -> Reply:
+        """Tell the same to Prometheus."""
+        check_access(call, self.master.quotas.downloaders)
+        text = "".join(_metrics(self.master.statistics(time.time())))
+        return Reply(200, text.encode(), kind="text/plain; version=0.0.4; charset=utf-8")
+
+    def _asked(self, call: Call, given: dict[str, Any]) -> str:
+        """Return the service of a question whose token is one of the service's."""
+        service: str = field(given, "service", str)
+        quota = self.master.quotas.services.get(service)
+        if quota is None:
+            # Who has no token learns nothing about which services there are.
+            check_access(call, [token for one in self.master.quotas.services.values() for token in one.tokens])
+            raise Refusal("unknown-service", f"{service!r:.100} is not in the quotas")
+        check_access(call, quota.tokens)
+        return service
+
+    def _decided(self, one: Grant | Refusal) -> dict[str, Any]:
+        """Return a part's answer."""
+        if isinstance(one, Refusal):
+            return {"error": one.code, "detail": str(one), "after": one.after}
+        return {"grant": self.master.signed(one), "serial": one.serial, "server": one.server, "expires": one.expires}
+
+
+def _part(given: object) -> Part:
+    """Return a part of a question."""
+    if not isinstance(given, dict):
+        raise Refusal("malformed", "a part is an object of server, count and digest")
+    server = given.get("server")
+    if server is not None and not isinstance(server, str):
+        raise Refusal("malformed", "server: the name of a download server, or null")
+    digest = field(given, "digest", str)
+    if len(digest) != DIGEST_DIGITS or not set(digest) <= set("0123456789abcdef"):
+        raise Refusal("malformed", "digest: the SHA-256 of what will be submitted, in 64 hexadecimal digits")
+    return Part(server, field(given, "count", int), digest)
+
+
+def _beat(given: dict[str, Any]) -> Beat:
+    """Return the heartbeat of a JSON object; raises Refusal."""
+    server, address = field(given, "server", str), field(given, "address", str)
+    if not NAME.fullmatch(server) or not address.startswith(("http://", "https://")) or len(address) > 300:
+        raise Refusal("malformed", "server: a name; address: an http or https URL")
+    numbers = {name: field(given, name, int) for name in ("slots", "free", "successes", "failures", "ring")}
+    members = {
+        str(name): field({name: weight}, name, float) for name, weight in field(given, "members", dict).items()
+    }
+    speed = field(given, "speed", float)
+    if min(*numbers.values(), speed) < 0 or not 1 <= numbers["slots"] <= 1_000_000 or len(members) > 10_000:
+        raise Refusal("malformed", "a heartbeat's numbers are not negative, and slots are 1 to 1,000,000")
+    if any(not 0 < weight <= 1_000_000 for weight in members.values()):
+        raise Refusal("malformed", "members: weights above 0")
+    accepted = tuple(field({"serial": serial}, "serial", int) for serial in field(given, "accepted", list))
+    process = field(given, "process", str)[:64]
+    return Beat(
+        server=server, process=process, address=address, speed=speed, accepted=accepted, members=members, **numbers
+    )
+
+
+def _metrics(figures: dict[str, Any]) -> Iterator[str]:
+    """Yield the text of metrics, in the format of Prometheus."""
+    yield "# TYPE lycosa_master_servers gauge\n"
+    yield f"lycosa_master_servers {len(figures['servers'])}\n"
+    for name, kind in (("free", "gauge"), ("speed", "gauge"), ("successes", "counter"), ("failures", "counter")):
+        suffix = "_total" if kind == "counter" else ""
+        yield f"# TYPE lycosa_master_server_{name}{suffix} {kind}\n"
+        for server, known in figures["servers"].items():
+            yield f'lycosa_master_server_{name}{suffix}{{server="{server}"}} {known[name]}\n'
+    for name in ("granted", "grants"):
+        yield f"# TYPE lycosa_master_{name}_total counter\n"
+        for service, known in figures["services"].items():
+            yield f'lycosa_master_{name}_total{{service="{service}"}} {known[name]}\n'
+    yield "# TYPE lycosa_master_refusals_total counter\n"
+    for service, known in figures["services"].items():
+        for code, count in known["refusals"].items():
+            yield f'lycosa_master_refusals_total{{service="{service}",code="{code}"}} {count}\n'
+
+
+@contextlib.asynccontextmanager
+async def run_master(
+    load: Callable[[], Quotas], listen: str, state: Path, *, tls: Tls | None = None, **settings: float
+) -> AsyncIterator[tuple[str, Callable[[], None], Master]]:
+    """Run a master; yields its URL, a function that loads the quotas again, and the rules.
+
+    settings: of ``Master``: period, grant_seconds, hold, handover. Raises SettingError, StorageError, OSError.
+    """
+    quotas = load()
+    if tls is not None:
+        tls.check()
+    life = begin_life(state)
+    try:
+        master = Master(quotas, life.key, life.number, time.time(), **settings)
+        server = MasterServer(master, life.key.public)
+        bound = bind(listen, is_closed=quotas.is_closed())
+
+        def reload() -> None:
+            """Use the quotas as they are now; on an error the running ones stay."""
+            try:
+                fresh = load()
+            except (LycosaError, OSError) as error:
+                logger.warning("not reloaded, the running quotas stay: %s", error)
+                return
+            master.reload(fresh)
+            logger.info("quotas reloaded: %s", ", ".join(sorted(fresh.services)))
+
+        async with serving(server.app, bound, tls) as url, _looking(master):
+            yield url, reload, master
+    finally:
+        life.lock.close()
+
+
+@contextlib.asynccontextmanager
+async def _looking(master: Master) -> AsyncIterator[None]:
+    """Tell of download servers that come and go, while a master runs."""
+
+    async def look() -> None:
+        known: set[str] = set()
+        while True:
+            master.registry.look(time.time())
+            now = set(master.registry.servers)
+            for name in sorted(now - known):
+                logger.info("download server %s is here: %s", name, master.registry.servers[name].beat.address)
+            for name in sorted(known - now):
+                logger.warning("download server %s is silent and excluded; its URLs are granted again", name)
+            known = now
+            await asyncio.sleep(master.registry.period / 2)
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(look())
+        try:
+            yield
+        finally:
+            task.cancel()

@@ -1,0 +1,130 @@
+"""The rules of a client: which of its requests wait, are granted, or are settled. No I/O; times are given.
+
+Guarantee: each request is settled once, whatever is lost, doubled or reordered: a result counts only if it is one of
+the grant by which its request is being downloaded now.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+#: A download server, and its process.
+Place = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Granted(Generic[T]):
+    """Requests of a grant; `None` for each that is settled."""
+
+    place: Place
+    requests: list[T | None]
+    left: int
+
+
+class Pending(Generic[T]):
+    """The requests of a client until their results are there."""
+
+    def __init__(self) -> None:
+        """Have none."""
+        self._waiting: deque[T] = deque()
+        self._parked: list[tuple[float, list[T]]] = []
+        self._grants: dict[int, Granted[T]] = {}
+        self.settled = 0
+        self.again = 0  # requests that were granted more than once
+        self.unwanted = 0  # results that came twice, or too late
+
+    def __len__(self) -> int:
+        """Return the number of requests without a result; those that the caller has taken are not among them."""
+        parked = sum(len(requests) for _, requests in self._parked)
+        return len(self._waiting) + parked + self.under_way()
+
+    def under_way(self) -> int:
+        """Return the number of requests that are granted and have no result."""
+        return sum(granted.left for granted in self._grants.values())
+
+    def add(self, requests: Iterable[T]) -> None:
+        """Add requests."""
+        self._waiting.extend(requests)
+
+    def waiting(self) -> int:
+        """Return the number of requests that wait for a grant."""
+        return len(self._waiting)
+
+    def park(self, requests: Iterable[T], until: float) -> None:
+        """Put requests back that are not to be asked for before a time."""
+        parked = list(requests)
+        if parked:
+            self._parked.append((until, parked))
+
+    def due(self, now: float) -> float | None:
+        """Have parked requests wait again whose time has come; returns the next such time, `None` without one."""
+        ready = [requests for until, requests in self._parked if until <= now]
+        self._parked = [parked for parked in self._parked if parked[0] > now]
+        for requests in ready:
+            self.put_back(requests)
+        return min((until for until, _ in self._parked), default=None)
+
+    def take(self, most: int) -> list[T]:
+        """Return requests to ask for; each comes back by ``granted``, ``put_back`` or ``park``."""
+        return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
+    def put_back(self, requests: Iterable[T]) -> None:
+        """Put requests back that got no grant: they are the next."""
+        self._waiting.extendleft(reversed(list(requests)))
+
+    def granted(self, serial: int, place: Place, requests: list[T]) -> None:
+        """Note requests that are submitted with a grant."""
+        self._grants[serial] = Granted(place, list(requests), len(requests))
+
+    def failed(self, serial: int) -> int:
+        """Have requests wait again whose grant has come to nothing; returns how many."""
+        granted = self._grants.pop(serial, None)
+        if granted is None:
+            return 0
+        left = [request for request in granted.requests if request is not None]
+        self.put_back(left)
+        self.again += len(left)
+        return len(left)
+
+    def live(self, processes: Mapping[str, str]) -> int:
+        """Have requests wait again whose download server is gone; returns how many. processes: of live servers."""
+        gone = [serial for serial, one in self._grants.items() if processes.get(one.place[0]) != one.place[1]]
+        return sum(self.failed(serial) for serial in gone)
+
+    def lost(self, place: Place) -> int:
+        """Have requests wait again that a download server has forgotten; returns how many."""
+        gone = [serial for serial, one in self._grants.items() if one.place == place]
+        return sum(self.failed(serial) for serial in gone)
+
+    def settle(self, serial: int, index: int) -> T | None:
+        """Return the request of a result, which is settled now; `None` if the result is unwanted."""
+        granted = self._grants.get(serial)
+        request = granted.requests[index] if granted is not None and 0 <= index < len(granted.requests) else None
+        if granted is None or request is None:
+            self.unwanted += 1
+            return None
+        granted.requests[index] = None
+        granted.left -= 1
+        if granted.left == 0:
+            del self._grants[serial]
+        self.settled += 1
+        return request
+
+    def reopen(self, requests: Iterable[T]) -> None:
+        """Have requests wait again that were settled without a result."""
+        reopened = list(requests)
+        self.settled -= len(reopened)
+        self.again += len(reopened)
+        self.put_back(reopened)
+
+    def places(self) -> dict[Place, int]:
+        """Return where requests are being downloaded, and how many."""
+        found: dict[Place, int] = {}
+        for granted in self._grants.values():
+            found[granted.place] = found.get(granted.place, 0) + granted.left
+        return found

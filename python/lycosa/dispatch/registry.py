@@ -1,0 +1,159 @@
+"""The download servers that a master knows: their heartbeats, their room, and the ring by which sites have one owner.
+
+A ring is used once every live server has confirmed it, so that no two servers own a site at the same time. A server
+that is excluded may be alive, cut off from its master alone: it goes on for ``hold`` seconds after its last heartbeat
+was answered and then starts nothing more. Sites that it owned are started elsewhere after that time, and after
+``handover``, the pause between two requests to a site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lycosa.dispatch.admission import Load
+
+#: Missed periods after which a download server is excluded.
+MISSED = 2
+
+
+#: Concurrent downloads that are the weight 1 in a ring, which is 256 of its points; a weight has at least one in
+#: twenty.
+SLOTS = 128
+
+
+def weight_of(slots: int) -> float:
+    """Return the weight of a download server in a ring."""
+    return max(slots / SLOTS, 0.05)
+
+
+class Beat(NamedTuple):
+    """A heartbeat: what a download server reports, and which ring it knows."""
+
+    server: str
+    process: str  # random, new with each process
+    address: str  # URL at which clients reach it
+    slots: int  # concurrent downloads: its weight in the ring
+    speed: float  # p
+    free: int  # q
+    successes: int
+    failures: int
+    accepted: tuple[int, ...]  # serial numbers since the last heartbeat that was answered
+    ring: int  # the version that it has confirmed; 0: none
+    members: Mapping[str, float]  # of that version
+
+
+class Ring(NamedTuple):
+    """Which download servers share the sites, in proportion to their weights."""
+
+    version: int
+    members: Mapping[str, float]
+    after: float  # the master's time before which sites with a new owner are not started
+
+
+@dataclass(slots=True)
+class Server:
+    """A live download server."""
+
+    beat: Beat
+    heard: float
+    minute: int = 0  # r of the published policy
+    waiting: dict[int, tuple[int, float]] = field(default_factory=dict)  # serial: count, expiry; not yet accepted
+
+    def granted(self) -> int:
+        """URLs that were granted and are not yet among those that it has."""
+        return sum(count for count, _ in self.waiting.values())
+
+
+class Registry:
+    """Live download servers and their ring. All times are the master's, in seconds."""
+
+    def __init__(self, now: float, *, period: float, hold: float, handover: float) -> None:
+        """Know none yet. period: of heartbeats."""
+        self.period, self.hold, self.handover = period, hold, handover
+        self.servers: dict[str, Server] = {}
+        self._began = now
+        self._active: Ring | None = None
+        self._proposed = Ring(0, {}, 0.0)
+        self._gone: dict[str, float] = {}  # when members that are not live were heard last
+
+    def beat(self, beat: Beat, now: float) -> Ring:
+        """Take a heartbeat; returns the ring that the server is to confirm with its next one."""
+        known = self.servers.get(beat.server)
+        if known is None or known.beat.process != beat.process:
+            # A grant ends with the process that it was for.
+            known = self.servers[beat.server] = Server(beat, now)
+        known.beat, known.heard = beat, now
+        for serial in beat.accepted:
+            known.waiting.pop(serial, None)
+        if self._proposed.version == 0 and beat.ring and beat.members:
+            # The master was restarted: the ring goes on. Members that are not heard of have a grace.
+            self._proposed = Ring(beat.ring, dict(beat.members), now + self.handover)
+            self._gone = {name: self._began for name in beat.members if name != beat.server}
+        elif beat.ring > self._proposed.version:
+            # Of two servers one had confirmed a later ring before the restart: a new one supersedes both.
+            self._proposed = Ring(beat.ring, dict(self._proposed.members), self._proposed.after)
+            self._active = None
+        self._gone.pop(beat.server, None)
+        self.look(now)
+        return self._proposed
+
+    def look(self, now: float) -> list[str]:
+        """Exclude silent download servers, drop what expired, and move to another ring; returns who was excluded."""
+        silent = now - MISSED * self.period
+        excluded = [name for name, server in self.servers.items() if server.heard < silent]
+        for name in excluded:
+            self._gone[name] = self.servers.pop(name).heard
+        for server in self.servers.values():
+            server.waiting = {serial: one for serial, one in server.waiting.items() if one[1] > now}
+        self._turn(now)
+        return excluded
+
+    def ring(self) -> Ring | None:
+        """Return the ring in use; `None` while not every live server has confirmed it."""
+        return self._active
+
+    def is_settled(self, now: float) -> bool:
+        """Return whether every live server has been heard of since the master began."""
+        return now > self._began + MISSED * self.period
+
+    def load(self, name: str) -> Load:
+        """Return a live server as the published policy sees it."""
+        server = self.servers[name]
+        return Load(server.beat.speed, server.beat.free, server.minute)
+
+    def room(self, name: str) -> Load:
+        """Return a live server as the smooth policy sees it."""
+        server = self.servers[name]
+        return Load(server.beat.speed, server.beat.free, server.granted())
+
+    def grant(self, name: str, serial: int, count: int, expires: float) -> None:
+        """Count URLs that are granted."""
+        server = self.servers[name]
+        server.minute += count
+        server.waiting[serial] = (count, expires)
+
+    def new_minute(self) -> None:
+        """Start a minute of the published policy."""
+        for server in self.servers.values():
+            server.minute = 0
+
+    def _turn(self, now: float) -> None:
+        """Propose a ring of the live servers if it is another one, and use it once all have confirmed it."""
+        grace = self._began + MISSED * self.period
+        expected = {name for name, heard in self._gone.items() if heard <= self._began and now <= grace}
+        members = {name: weight_of(server.beat.slots) for name, server in self.servers.items()}
+        members |= {name: self._proposed.members[name] for name in expected if name in self._proposed.members}
+        if members != dict(self._proposed.members):
+            removed = [self._gone[name] for name in self._proposed.members if name in self._gone]
+            until = max((heard + self.hold for heard in removed), default=now)
+            after = max(until, now, self._proposed.after - self.handover) + self.handover
+            self._proposed = Ring(self._proposed.version + 1, members, after)
+            self._active = None
+            self._gone = {name: heard for name, heard in self._gone.items() if name in members}
+        confirmed = all(server.beat.ring == self._proposed.version for server in self.servers.values())
+        if self._active is None and self.servers and confirmed and not expected:
+            # Who is new may start what others started until now, once the pause of a site is over.
+            after = max(self._proposed.after, now + self.handover)
+            self._active = self._proposed = self._proposed._replace(after=after)

@@ -1,0 +1,103 @@
+"""Fetch by the download servers of a master, for a crawl: ``lycosa crawl --set fetch.master=URL``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+
+from lycosa.dispatch.client import Client
+from lycosa.errors import LycosaError
+from lycosa.records import Requests, Responses
+
+#: The environment variable with the token of the service.
+TOKEN = "LYCOSA_TOKEN"  # noqa: S105  # its name
+
+#: Seconds for the client to end.
+END = 5.0
+
+
+class RemoteFetch:
+    """A fetch stage whose requests are downloaded elsewhere. It has a thread with the client's event loop.
+
+    The crawl's frontier keeps robots.txt and the pauses of sites as ever; the download servers keep theirs for all
+    their clients.
+    """
+
+    def __init__(self, master: str, service: str, slots: int, *, receive: bool = False) -> None:
+        """slots: requests under way at most. Connects when the first requests come."""
+        self._slots, self._in_flight = slots, 0
+        self._client = Client(master, service, token=os.environ.get(TOKEN), receive=receive, under_way=slots)
+        self._done: queue.SimpleQueue[Responses | LycosaError] = queue.SimpleQueue()
+        self._rest: Responses | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over = asyncio.Event()
+        self._thread: threading.Thread | None = None
+
+    def free(self) -> int:
+        """Return the number of free slots."""
+        return self._slots - self._in_flight
+
+    def in_flight(self) -> int:
+        """Return the number of requests submitted and not completed."""
+        return self._in_flight
+
+    def submit(self, requests: Requests) -> None:
+        """Start requests."""
+        if not len(requests):
+            return
+        self._in_flight += len(requests)
+        self._running().call_soon_threadsafe(self._client.add, list(requests))
+
+    def completed(self, max: int, within: float) -> Responses:
+        """Return complete responses; raises DispatchError where the service refuses the crawl."""
+        try:
+            found = self._done.get(timeout=within) if within > 0 else self._done.get_nowait()
+        except queue.Empty:
+            return Responses()
+        if isinstance(found, LycosaError):
+            raise found
+        self._in_flight -= len(found)
+        return found
+
+    def cancel(self) -> None:
+        """Cancel all requests in flight: the download servers drop their results after a while."""
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._over.set)
+            self._thread.join(END)
+            self._loop = self._thread = None
+        self._in_flight = 0
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop of the client's thread, which is started with the first requests."""
+        if self._loop is None:
+            started = threading.Event()
+            self._thread = threading.Thread(target=self._run, args=(started,), name="lycosa-dispatch", daemon=True)
+            self._thread.start()
+            started.wait()
+        assert self._loop is not None
+        return self._loop
+
+    def _run(self, started: threading.Event) -> None:
+        """Run the client until ``cancel``; the thread's body."""
+
+        async def work() -> None:
+            self._loop = asyncio.get_running_loop()
+            async with self._client:
+                started.set()
+                taking = asyncio.create_task(self._take())
+                over = asyncio.create_task(self._over.wait())
+                await asyncio.wait([taking, over], return_when=asyncio.FIRST_COMPLETED)
+                for task in (taking, over):
+                    task.cancel()
+
+        asyncio.run(work())
+
+    async def _take(self) -> None:
+        """Pass results to the crawl's thread; an error is passed on, too."""
+        try:
+            while True:
+                self._done.put(await self._client.results())
+        except LycosaError as error:
+            self._done.put(error)

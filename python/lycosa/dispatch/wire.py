@@ -1,0 +1,91 @@
+"""The bodies of the protocol: requests on their way to a download server, and results on their way to a client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lycosa.dispatch.desk import Result
+from lycosa.dispatch.refusal import Refusal
+from lycosa.errors import JobVersionError, SettingError
+from lycosa.records import Request, Requests, Response, Responses
+
+#: Media types: records of this project; JSON and lines of URLs for other programs.
+REQUESTS, RESPONSES = "application/vnd.lycosa.requests", "application/vnd.lycosa.responses"
+LINES, RESULTS = "text/plain", "application/vnd.lycosa.results"
+JSON = "application/json"
+
+#: Members of a request in JSON.
+MEMBERS = {"url", "method", "headers", "body", "priority", "etag", "last_modified"}
+
+
+def read_requests(body: bytes, kind: str) -> Requests:
+    """Return the requests of a body; raises Refusal for the whole if one is wrong."""
+    kind = kind.partition(";")[0].strip().lower()
+    read = READERS.get(kind)
+    if read is None:
+        raise Refusal("malformed", f"content-type: {kind!r:.100}; allowed: {', '.join(READERS)}")
+    try:
+        requests = read(body)
+    except JobVersionError as error:
+        raise Refusal("other-version", str(error)) from None
+    except (ValueError, TypeError, SettingError, RecursionError) as error:
+        raise Refusal("malformed", f"the requests cannot be read: {error}") from None
+    # Whatever else a record says is not for others to decide.
+    return requests.declared()
+
+
+def _of_json(body: bytes) -> Requests:
+    """Read a list of objects, or of URLs."""
+    given = json.loads(body)
+    if not isinstance(given, list):
+        raise ValueError("a list of URLs, or of objects with a url")
+    return Requests(_of_object(one) for one in given)
+
+
+def _of_object(given: object) -> Request:
+    """Return the request of a URL or an object."""
+    if isinstance(given, str):
+        return Request(given)
+    if not isinstance(given, dict) or not given.keys() <= MEMBERS or "url" not in given:
+        raise ValueError(f"a request has the members {', '.join(sorted(MEMBERS))}, of which url is needed")
+    named: dict[str, Any] = {name: value for name, value in given.items() if name != "url"}
+    if "body" in named:
+        named["body"] = str(named["body"]).encode()
+    if "headers" in named:
+        named["headers"] = [(str(name), str(value)) for name, value in dict(named["headers"]).items()]
+    return Request(given["url"], **named)
+
+
+def _of_lines(body: bytes) -> Requests:
+    """Read a URL a line."""
+    return Requests(Request(line.strip()) for line in body.decode().splitlines() if line.strip())
+
+
+READERS: dict[str, Callable[[bytes], Requests]] = {REQUESTS: Requests.decode, JSON: _of_json, LINES: _of_lines}
+
+
+def write_results(results: Sequence[Result], accept: str) -> tuple[bytes, str]:
+    """Return the body of results and its media type: records, or lines of JSON with bodies (``_described``)."""
+    if RESPONSES in accept:
+        return b"".join(result.content for result in results), RESPONSES
+    return b"".join(map(_described, results)), RESULTS
+
+
+def _described(result: Result) -> bytes:
+    """Return a line of JSON about a result, its body as received (as many bytes as the line says), a line feed."""
+    response: Response = Responses.decode(result.content)[0]
+    body = response.body
+    facts = {
+        "serial": result.serial,
+        "index": result.place,
+        "url": response.url,
+        "status": response.status,
+        "error": response.error,
+        "error_detail": response.error_detail,
+        "headers": response.headers,
+        "fetched_at": response.fetched_at,
+        "body_bytes": len(body),
+    }
+    return json.dumps(facts, separators=(",", ":")).encode() + b"\n" + body + b"\n"

@@ -1,0 +1,202 @@
+"""Downloading as a service, on the simulated Internet: the ledger and the clients' own lists judge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lycosa.dispatch import Client, DispatchError
+from lycosa.records import Request
+from lycosa.simnet import SimulatedInternet
+
+from tests.dispatch.service import Service
+
+QUOTAS = """
+[services.news]
+rate = 2000
+
+[services.archive]
+rate = 500
+placement = "idlest"
+"""
+
+
+def pages_of(net: SimulatedInternet, count: int) -> list[str]:
+    """URLs of so many hosts: the first page of each."""
+    return [f"http://{host}:{net.http_port}/" for host in list(net.hosts)[:count]]
+
+
+async def download(
+    service: Service, name: str, urls: list[Any], **settings: Any
+) -> list[tuple[str, int | None, str | None]]:
+    """Have URLs downloaded; returns URL, status and error of each result."""
+    found = []
+    async with Client(service.url, name, **settings) as client:
+        async for response in client.download(urls):
+            found.append((response.url, response.status, response.error))
+    return found
+
+
+@pytest.mark.parametrize("receive", [False, True], ids=["fetched", "pushed"])
+@pytest.mark.parametrize("name", ["news", "archive"])
+def test_every_url_has_one_result(tmp_path: Path, receive: bool, name: str) -> None:
+    with SimulatedInternet(hosts=300, pages=4, speed=50) as net, Service(tmp_path, net, QUOTAS, servers=2) as service:
+        urls = pages_of(net, 300)
+        found = asyncio.run(download(service, name, urls, receive=receive))
+        report = net.report()
+    assert Counter(url for url, _, _ in found) == Counter(urls)
+    answered = [status for _, status, _ in found if status is not None]
+    assert len(answered) >= 290, Counter(error for _, _, error in found)
+    check_courtesy(report)
+
+
+def check_courtesy(report: dict[str, Any]) -> None:
+    """No site was asked too fast, in a pause that it had asked for, or for what its robots.txt forbids."""
+    assert report["rates"]["host"]["count"] == report["rates"]["address"]["count"] == 0, report["rates"]
+    assert report["robots"]["count"] == report["pauses"]["count"] == 0, (report["robots"], report["pauses"])
+
+
+def test_requests_are_more_than_urls(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=5, pages=4, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        [url, *_] = pages_of(net, 1)
+        requests = [
+            Request(url, method="HEAD", metadata={"number": 1}),
+            Request(url, headers=[("accept-language", "de")], metadata={"number": 2}),
+            Request(url, metadata={"number": 3}),
+        ]
+
+        async def run() -> list[tuple[int, str, bytes, bytes]]:
+            async with Client(service.url, "news") as client:
+                return [
+                    (response.request.metadata["number"], response.request.method, response.sent, response.body)
+                    async for response in client.download(requests)
+                ]
+
+        found = {number: (method, sent, body) for number, method, sent, body in asyncio.run(run())}
+    assert found[1][0] == "HEAD"
+    assert found[1][1].startswith(b"HEAD / ")
+    assert b"accept-language: de" in found[2][1].lower()
+    assert found[3][2] != b"", "the same URL again is downloaded again"
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=20, pages=4, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        urls = pages_of(net, 10)
+        arguments = [
+            "download",
+            "--master",
+            service.url,
+            "--service",
+            "news",
+            "--json",
+            "--output",
+            str(tmp_path / "out"),
+        ]
+        command = [sys.executable, "-m", "lycosa", *arguments, *urls]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {line["url"] for line in lines} == set(urls), done.stderr
+    for line in lines:
+        if line["status"] == 200:
+            assert Path(line["file"]).stat().st_size == line["body_bytes"]
+
+
+def test_an_unknown_service_is_an_error_at_once(tmp_path: Path) -> None:
+    with (
+        SimulatedInternet(hosts=5, pages=4, speed=50) as net,
+        Service(tmp_path, net, QUOTAS) as service,
+        pytest.raises(DispatchError, match="unknown-service: 'nobody' is not in the quotas"),
+    ):
+        asyncio.run(download(service, "nobody", pages_of(net, 1)))
+
+
+def test_a_server_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    settings = ("--hold", "2", "--period", "0.25", "--handover", "0.1")
+    with (
+        SimulatedInternet(hosts=2_000, pages=2, speed=100) as net,
+        Service(tmp_path, net, QUOTAS.replace("2000", "20000"), servers=2, master=settings, slots=100) as service,
+    ):
+        urls = pages_of(net, 2_000)
+
+        async def run() -> list[str]:
+            found: list[str] = []
+            async with Client(service.url, "news", batch=500) as client:
+                async for response in client.download(urls):
+                    found.append(response.url)
+                    if len(found) == 200:
+                        await asyncio.to_thread(service.servers["d1"].kill)
+                assert client.pending.again > 0, "it had some"
+            return found
+
+        found = asyncio.run(asyncio.wait_for(run(), 100))
+        report = net.report()
+    assert Counter(found) == Counter(urls)
+    check_courtesy(report)
+
+
+def test_a_master_that_is_restarted_is_hardly_noticed(tmp_path: Path) -> None:
+    with (
+        SimulatedInternet(hosts=1_000, pages=2, speed=100) as net,
+        Service(tmp_path, net, QUOTAS, servers=2) as service,
+    ):
+        urls = pages_of(net, 1_000)
+
+        async def run() -> tuple[list[str], int]:
+            found: list[str] = []
+            async with Client(service.url, "news", batch=100) as client:
+                async for response in client.download(urls):
+                    found.append(response.url)
+                    if len(found) == 200:
+                        await asyncio.to_thread(service.master.kill)
+                        await asyncio.to_thread(service.start_master)
+                return found, client.pending.again
+
+        found, again = asyncio.run(asyncio.wait_for(run(), 100))
+    assert Counter(found) == Counter(urls)
+    assert again == 0, "what was granted went on"
+
+
+def test_a_client_that_vanishes_frees_its_room(tmp_path: Path) -> None:
+    with (
+        SimulatedInternet(hosts=500, pages=2, speed=50) as net,
+        Service(tmp_path, net, QUOTAS, slots=5, downloader=("--keep", "2")) as service,
+    ):
+        urls = pages_of(net, 500)
+
+        async def vanish() -> None:
+            async with Client(service.url, "news") as client:
+                client.add([Request(url) for url in urls])
+                await client.results()
+
+        asyncio.run(vanish())
+        service.servers["d1"].told(r"client \S+ of news is silent: its \d+ URLs and results are dropped", 20)
+        found = asyncio.run(asyncio.wait_for(download(service, "news", urls[:50]), 60))
+    assert len(found) == 50
+
+
+def test_a_crawl_by_the_service_is_the_same_crawl(tmp_path: Path) -> None:
+    quotas = QUOTAS + "\n[services.crawl]\nrate = 5000\nrobots = false\n"
+    with SimulatedInternet(hosts=60, pages=8, speed=50) as net, Service(tmp_path, net, quotas, servers=2) as service:
+        arguments = ["crawl", "--job", str(net.job_file()), "--dir", str(tmp_path / "crawl"), "--quiet"]
+        command = [sys.executable, "-m", "lycosa", *arguments, "--set", f"fetch.master={service.url}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+        report = net.report()
+    assert done.returncode in (0, 3), done.stderr
+    assert report["coverage"]["ratio"] >= 0.99
+    check_courtesy(report)
+
+
+def test_curl_is_a_client_too(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=5, pages=4, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        script = Path(__file__).parents[2] / "examples" / "download.sh"
+        command = ["bash", str(script), service.url, "archive", *pages_of(net, 2)]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b'"status":200' in done.stdout
+    assert b"<html" in done.stdout.lower()

@@ -1,0 +1,268 @@
+"""A download server's rules: what it accepts, what it keeps for whom, what it may start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from lycosa import _core
+from lycosa.dispatch.desk import Desk
+from lycosa.dispatch.grant import Grant, digest_of
+from lycosa.dispatch.refusal import Refusal
+from lycosa.records import Request, Requests
+
+from tests.unit.dispatch.helpers import KEY
+
+#: The machine's clock when tests begin, and the master's.
+NOW, WALL = 1_000.0, 1_800_000_000.0
+
+
+def requests(count: int = 3) -> Requests:
+    return Requests(Request(f"http://site{number}.example/") for number in range(count))
+
+
+def desk(**settings: Any) -> Desk:
+    """A desk that has heard of its master just now."""
+    usual: dict[str, Any] = {"wall": WALL, "places": 1_000, "keep": 60.0}
+    one = Desk("d1", "process", _core.VerifyingKey(KEY.public), NOW, **{**usual, **settings})
+    hear(one, NOW)
+    return one
+
+
+def hear(one: Desk, now: float, version: int = 1, members: tuple[str, ...] = ("d1",), after: float = 0.0) -> None:
+    """Have the master answer a heartbeat."""
+    one.beat("http://d1.example", 10, 0.0)
+    ring = {"version": version, "members": dict.fromkeys(members, 1.0), "after": WALL + after - NOW if after else 0.0}
+    answer = {
+        "now": WALL + now - NOW,
+        "period": 1.0,
+        "hold": 30.0,
+        "ring": ring,
+        "services": {"news": {"tokens": []}},
+    }
+    one.answered(answer, now, now)
+
+
+def grant(batch: Requests, **changed: Any) -> Grant:
+    """A grant for a batch."""
+    given = Grant(
+        serial=7,
+        service="news",
+        client="c1",
+        server="d1",
+        process="process",
+        count=len(batch),
+        digest=digest_of(batch.encode()),
+        issued=WALL,
+        expires=WALL + 30,
+        ring=1,
+    )
+    return replace(given, **changed)
+
+
+def submit(
+    one: Desk, given: Grant, batch: Requests, now: float = NOW, **changed: Any
+) -> list[tuple[float, Requests]]:
+    """Submit a batch with a grant; returns what may start, and when."""
+    usual: dict[str, Any] = {"service": "news", "client": "c1", "digest": digest_of(batch.encode())}
+    told = {**usual, **changed}
+    _, batches = one.accept(given.signed(KEY), told["service"], told["client"], told["digest"], lambda: batch, now)
+    return batches
+
+
+def test_a_grant_is_accepted_once() -> None:
+    one, batch = desk(), requests()
+    [(at, accepted)] = submit(one, grant(batch), batch)
+    assert at <= NOW + 5
+    assert accepted.tickets() == [(7, 0), (7, 1), (7, 2)]
+    with pytest.raises(Refusal, match="spent-serial"):
+        submit(one, grant(batch), batch)
+    assert one.queued == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"service": "other"}, "other-service"),
+        ({"client": "c2"}, "other-service"),
+        ({"server": "d2"}, "other-server"),
+        ({"process": "an earlier one"}, "other-server"),
+        ({"count": 2}, "wrong-count"),
+        ({"count": 4}, "wrong-count"),
+        ({"digest": "0" * 64}, "wrong-digest"),
+        ({"expires": WALL - 6}, "expired-serial"),
+        ({"ring": 9}, "ring-changed"),
+    ],
+)
+def test_a_grant_for_anything_else_is_refused_whole(changed: dict[str, Any], code: str) -> None:
+    one, batch = desk(), requests()
+    with pytest.raises(Refusal, match=code):
+        submit(one, grant(batch, **changed), batch)
+    assert one.queued == 0
+    submit(one, grant(batch), batch)
+
+
+def test_what_cannot_be_read_spends_no_grant() -> None:
+    one, batch = desk(), requests()
+
+    def unreadable() -> Requests:
+        raise Refusal("malformed", "line 2 is no URL")
+
+    with pytest.raises(Refusal, match="line 2"):
+        one.accept(grant(batch).signed(KEY), "news", "c1", digest_of(batch.encode()), unreadable, NOW)
+    submit(one, grant(batch), batch)
+
+
+def test_the_masters_clock_decides_when_a_grant_ends() -> None:
+    one, batch = desk(wall=WALL + 10_000), requests()  # this machine's clock is wrong
+    hear(one, NOW)
+    submit(one, grant(batch), batch)
+    with pytest.raises(Refusal, match="expired-serial"):
+        submit(one, grant(batch, serial=8), batch, now=NOW + 31)
+
+
+def test_results_stay_until_they_are_confirmed() -> None:
+    one, batch = desk(), requests()
+    submit(one, grant(batch), batch)
+    assert one.done(7, 0, b"zero", True) == "c1"
+    assert one.done(7, 2, b"two", True) == "c1"
+    first = one.results("c1", "news", 0, 1 << 20)
+    assert [(result.place, result.content) for result in first] == [(0, b"zero"), (2, b"two")]
+    assert one.results("c1", "news", 0, 1 << 20) == first, "the answer was lost: it is given again"
+    assert one.owes("c1") == 3
+    one.done(7, 1, b"one", False)
+    [last] = one.results("c1", "news", first[-1].sequence, 1 << 20)
+    assert last.content == b"one"
+    assert one.results("c1", "news", last.sequence, 1 << 20) == []
+    assert (one.owes("c1"), one.bytes, one.queued) == (0, 0, 0)
+
+
+def test_a_result_is_taken_once() -> None:
+    one, batch = desk(), requests()
+    submit(one, grant(batch), batch)
+    one.done(7, 0, b"zero", True)
+    assert one.done(7, 0, b"again", True) is None
+    assert one.done(7, 99, b"none", True) is None
+    assert one.done(99, 0, b"none", True) is None
+    assert len(one.results("c1", "news", 0, 1 << 20)) == 1
+
+
+def test_results_come_in_answers_of_so_many_bytes_and_at_least_one() -> None:
+    one, batch = desk(), requests()
+    submit(one, grant(batch), batch)
+    for index in range(3):
+        one.done(7, index, bytes(100), True)
+    assert len(one.results("c1", "news", 0, 250)) == 2
+    assert len(one.results("c1", "news", 0, 1)) == 1
+
+
+def test_another_client_or_service_gets_nothing() -> None:
+    one, batch = desk(), requests()
+    submit(one, grant(batch), batch)
+    one.done(7, 0, b"secret", True)
+    with pytest.raises(Refusal, match="unknown-client"):
+        one.results("c2", "news", 0, 1 << 20)
+    with pytest.raises(Refusal, match="other-service"):
+        one.results("c1", "other", 0, 1 << 20)
+
+
+def test_results_of_a_silent_client_are_dropped_and_told() -> None:
+    one, batch = desk(), requests()
+    submit(one, grant(batch), batch)
+    one.done(7, 0, b"zero", True)
+    assert one.drop(NOW + 59) == []
+    assert one.drop(NOW + 61) == [("news", "c1", 3)]
+    assert one.bytes == 0
+    kept, moved, gone = one.sort_out(requests(3).ticketed(7))
+    assert (len(kept), len(moved), len(gone)) == (0, 0, 3), "what is queued is not downloaded any more"
+    assert one.done(7, 1, b"one", True) is None
+    assert one.queued == 1
+
+
+def test_a_client_that_asks_is_not_silent() -> None:
+    one, batch = desk(), requests()
+    submit(one, grant(batch), batch)
+    one.heard("c1", NOW + 50)
+    assert one.drop(NOW + 100) == []
+
+
+def test_what_a_client_confirms_stays_unambiguous_after_its_mailbox_was_empty() -> None:
+    one, batch = desk(), requests(1)
+    submit(one, grant(batch), batch)
+    one.done(7, 0, b"first", True)
+    [first] = one.results("c1", "news", 0, 1 << 20)
+    one.results("c1", "news", first.sequence, 1 << 20)
+    one.drop(NOW + 40)  # it is forgotten
+    submit(one, grant(batch, serial=8, expires=WALL + 90), batch, now=NOW + 20)
+    one.done(8, 0, b"second", True)
+    [second] = one.results("c1", "news", first.sequence, 1 << 20)
+    assert second.content == b"second"
+
+
+def test_without_its_master_a_server_goes_on_for_a_while_and_then_starts_nothing() -> None:
+    one, batch = desk(), requests()
+    assert one.may_start(NOW + 29)
+    assert not one.may_start(NOW + 31)
+    with pytest.raises(Refusal, match="fenced"):
+        submit(one, grant(batch, expires=WALL + 90), batch, now=NOW + 31)
+    hear(one, NOW + 32)
+    submit(one, grant(batch, expires=WALL + 90), batch, now=NOW + 32)
+
+
+def test_before_its_first_heartbeat_a_server_starts_nothing() -> None:
+    one = Desk("d1", "process", _core.VerifyingKey(KEY.public), NOW, wall=WALL, places=10)
+    assert not one.may_start(NOW)
+
+
+def test_a_full_queue_refuses() -> None:
+    one, batch = desk(places=5), requests(3)
+    submit(one, grant(batch), batch)
+    with pytest.raises(Refusal, match="no-capacity"):
+        submit(one, grant(batch, serial=8), batch)
+
+
+def test_heartbeats_tell_accepted_grants_until_one_is_answered() -> None:
+    one, batch = desk(), requests()
+    submit(one, grant(batch), batch)
+    assert one.beat("http://d1.example", 10, 0.0).accepted == (7,)
+    assert one.beat("http://d1.example", 10, 0.0).accepted == (7,), "the answer was lost"
+    submit(one, grant(batch, serial=8), batch)
+    hear(one, NOW + 1)
+    assert one.beat("http://d1.example", 10, 0.0).accepted == ()
+
+
+def owners(names: list[str], count: int = 200) -> dict[str, Requests]:
+    """Requests by their owner in a ring."""
+    return requests(count).split(_core.Ring(dict.fromkeys(names, 1.0)), "domain")
+
+
+def test_sites_of_other_servers_are_refused() -> None:
+    one, parts = desk(), owners(["d1", "d2"])
+    hear(one, NOW, 2, ("d1", "d2"))
+    with pytest.raises(Refusal, match="ring-changed"):
+        submit(one, grant(parts["d2"], ring=2), parts["d2"])
+    submit(one, grant(parts["d1"], ring=2), parts["d1"])
+
+
+def test_sites_that_came_with_a_ring_wait_and_others_do_not() -> None:
+    one = desk()
+    hear(one, NOW, 2, ("d1", "d2"))
+    mine = owners(["d1", "d2"])["d1"]
+    hear(one, NOW, 3, ("d1",), after=NOW + 31)
+    batch = requests(200)
+    batches = submit(one, grant(batch, ring=3), batch)
+    at_once = [len(part) for at, part in batches if at <= NOW]
+    later = [(len(part), at) for at, part in batches if at > NOW]
+    assert at_once == [len(mine)]
+    assert sum(count for count, _ in later) == 200 - len(mine)
+    assert all(at >= NOW + 31 for _, at in later)
+
+
+def test_sites_that_leave_with_a_ring_are_not_started_here() -> None:
+    one, batch = desk(), requests(200)
+    submit(one, grant(batch), batch)
+    hear(one, NOW + 1, 2, ("d1", "d2"))
+    kept, moved, gone = one.sort_out(batch.ticketed(7))
+    parts = owners(["d1", "d2"])
+    assert (len(kept), len(moved), len(gone)) == (len(parts["d1"]), len(parts["d2"]), 0)

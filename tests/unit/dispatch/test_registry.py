@@ -1,0 +1,121 @@
+"""The ring of download servers: no two own a site at one time, whatever happens to them or to the master."""
+
+from __future__ import annotations
+
+from lycosa.dispatch.registry import Registry, Ring
+
+from tests.unit.dispatch.helpers import START, beat
+
+
+class Fleet:
+    """Download servers that confirm what they are told with their next heartbeat."""
+
+    def __init__(self, registry: Registry, *names: str) -> None:
+        self.registry = registry
+        self.known: dict[str, Ring] = {name: Ring(0, {}, 0.0) for name in names}
+
+    def beat(self, now: float, *names: str) -> None:
+        for name in names or self.known:
+            ring = self.known.setdefault(name, Ring(0, {}, 0.0))
+            told = self.registry.beat(beat(name, ring=ring.version, members=dict(ring.members)), now)
+            self.known[name] = told
+
+
+def registry(now: float = START) -> Registry:
+    return Registry(now, period=1.0, hold=30.0, handover=1.0)
+
+
+def test_a_ring_is_used_once_all_have_confirmed_it() -> None:
+    one = registry()
+    fleet = Fleet(one, "a", "b")
+    fleet.beat(START)
+    assert one.ring() is None
+    fleet.beat(START + 1)
+    assert one.ring() is None, "a has not heard of b's ring yet"
+    fleet.beat(START + 2)
+    ring = one.ring()
+    assert ring is not None
+    assert set(ring.members) == {"a", "b"}
+    fleet.beat(START + 3, "a", "b", "c")
+    assert one.ring() is None, "c is new: a and b are asked to let go of its sites first"
+    fleet.beat(START + 4)
+    fleet.beat(START + 5)
+    changed = one.ring()
+    assert changed is not None
+    assert set(changed.members) == {"a", "b", "c"}
+    assert changed.version > ring.version
+
+
+def test_sites_of_a_silent_server_wait_until_it_has_stopped_by_itself() -> None:
+    one = registry()
+    fleet = Fleet(one, "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    # b was heard of last at 3; from there it goes on for 30 s at most, whether the master lives or not.
+    for second in range(4, 9):
+        fleet.beat(START + second, "a")
+    ring = one.ring()
+    assert ring is not None
+    assert set(ring.members) == {"a"}
+    assert ring.after >= START + 3 + 30 + 1
+
+
+def test_a_restarted_master_goes_on_with_the_ring_of_its_servers() -> None:
+    fleet = Fleet(registry(), "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    version = fleet.known["a"].version
+    fleet.registry = fresh = registry(START + 10)
+    fleet.beat(START + 10.1, "a")
+    assert fresh.ring() is None, "b may be alive"
+    fleet.beat(START + 10.9, "b")
+    ring = fresh.ring()
+    assert ring is not None, "admission resumes in one heartbeat"
+    assert (ring.version, set(ring.members)) == (version, {"a", "b"})
+    assert ring.after < START + 13, "nothing has moved"
+
+
+def test_a_restarted_master_gives_up_a_server_that_it_never_hears_of() -> None:
+    fleet = Fleet(registry(), "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    fleet.registry = fresh = registry(START + 10)
+    for tenth in range(50):
+        fleet.beat(START + 10 + tenth / 10, "a")
+    ring = fresh.ring()
+    assert ring is not None
+    assert set(ring.members) == {"a"}
+    assert ring.after >= START + 10 + 30, "b may have heard of the old master until just before"
+
+
+def test_of_two_versions_that_are_reported_after_a_restart_neither_is_believed() -> None:
+    one = registry()
+    fleet = Fleet(one, "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    fleet.beat(START + 4, "a", "c")  # a new ring is proposed, and only c and a are told
+    fleet.registry = fresh = registry(START + 5)
+    for tenth in range(1, 30):
+        fleet.beat(START + 5 + tenth / 10)
+        ring = fresh.ring()
+        if ring is not None:
+            assert {fleet.known[name].version for name in ("a", "b", "c")} == {ring.version}
+    assert fresh.ring() is not None
+
+
+def test_a_server_that_starts_anew_loses_its_grants() -> None:
+    one = registry()
+    one.beat(beat("a"), START)
+    one.grant("a", 1, 100, START + 30)
+    assert one.room("a").granted == 100
+    one.beat(beat("a", process="another"), START + 1)
+    assert one.room("a").granted == 0
+
+
+def test_accepted_grants_are_among_what_the_server_reports() -> None:
+    one = registry()
+    one.beat(beat("a"), START)
+    one.grant("a", 1, 100, START + 30)
+    one.grant("a", 2, 50, START + 30)
+    one.beat(beat("a", accepted=(1,), free=9_900), START + 1)
+    assert (one.room("a").granted, one.room("a").free) == (50, 9_900)
