@@ -20,6 +20,7 @@ BENCHMARKS = {
     "cores": "frontiers side by side in one process: pages a second of two cores beside one, CPU a page",
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "crawl_costs": "CPU a page of a whole crawl, start included: 27 KB by HTTP, 240 KB by HTTPS",
+    "dispatch": "master and download servers: decisions, admission, CPU a page that is fetched elsewhere",
     "fetch": "CPU a request of the fetch alone beside wrk, h2load, aiohttp, httpx: HTTP/1.1, TLS, HTTP/2, handshakes",
     "hosts": "10 million hosts of 3 URLs each: memory of hosts, domains, known and waiting URLs under 1 GiB",
     "links": "50 million links through frontier and log: links a CPU second, memory under the budget",

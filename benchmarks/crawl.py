@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,13 +98,14 @@ def _contestants(task: Task, options: Options, peers: list[Peer]) -> list[Contes
     ]
 
 
-def lycosa_crawl(task: Task, *, bodies: bool = False) -> Run:
-    """Crawl with Lycosa by a job file and the command line."""
+def lycosa_crawl(task: Task, *, bodies: bool = False, settings: Sequence[str] = ()) -> Run:
+    """Crawl with Lycosa by a job file and the command line. settings: further ones, KEY=VALUE."""
     job, folder, out = task.folder / "job.toml", task.folder / "job", task.folder / "lycosa.jsonl"
     shutil.rmtree(folder, ignore_errors=True)
     trust = "" if task.ca_file is None else f'ca_file = "{task.ca_file}"'
     job.write_text(_JOB.format(concurrency=CONCURRENCY, fields=', "body"' if bodies else "", trust=trust))
     command = [sys.executable, "-m", "lycosa", "crawl", task.root, "--job", str(job), "--dir", str(folder)]
+    command += [argument for setting in settings for argument in ("--set", setting)]
     run = task.go(LYCOSA, [*command, "-o", str(out), "--quiet"], out)
     static_site.check(task.site, out, LYCOSA, bodies=bodies)
     return run

@@ -371,7 +371,10 @@ class Requests:
         """Return the batch as bytes."""
 
     def declared(self) -> Requests:
-        """Return what a download server is told of these: what to ask for, and nothing else."""
+        """Return what a download server is told of these: what to ask for, and nothing else.
+
+        Raises SettingError for what a request made in Python could not have: encoded ones may come from anybody.
+        """
 
     def ticketed(self, serial: int) -> Requests:
         """Return these with tickets of a grant, by which their results find them again."""

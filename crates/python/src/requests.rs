@@ -58,10 +58,13 @@ impl BatchClass for Requests {
 }
 
 batch_class!(Requests {
-    /// What a download server is told of these: what to ask for, and nothing else.
-    fn declared(&self) -> Self {
-        let declared = self.batch.all().iter().map(|request| lycosa_records::declared(request)).collect();
-        Requests::new(declared, self.clock)
+    /// What a download server is told of these: what to ask for, and nothing else. Refuses what a request made in Python could not have:
+    /// encoded ones may come from anybody.
+    fn declared(&self) -> PyResult<Self> {
+        let declared: Vec<_> =
+            self.batch.all().iter().map(|request| lycosa_records::declared(request)).collect();
+        declared.iter().try_for_each(crate::request::check)?;
+        Ok(Requests::new(declared, self.clock))
     }
 
     /// These with tickets of a grant, by which their results find them again.

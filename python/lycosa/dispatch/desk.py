@@ -230,6 +230,10 @@ class Desk:
             size += len(result.content)
         return found
 
+    def knows(self, client: str) -> bool:
+        """Return whether anything is kept for a client."""
+        return client in self._mailboxes
+
     def owes(self, client: str) -> int:
         """Return for how many URLs a client has no result yet, confirmed ones aside."""
         mailbox = self._mailboxes.get(client)

@@ -146,16 +146,17 @@ class Downloader:
         self, client: str, service: str, after: int, wait: float, most: int, accept: str
     ) -> tuple[bytes, str, int, int]:
         """Return a client's next results: body, media type, number of the last one, and how many are owed."""
-        news = self._news.setdefault(client, asyncio.Event())
         until = time.monotonic() + wait
         while True:
-            news.clear()
             with self._lock:
                 results = self.desk.results(client, service, after, most)
                 owed = self.desk.owes(client)
+            # Only for a client that the desk knows: names are anybody's.
+            news = self._news.setdefault(client, asyncio.Event())
             left = until - time.monotonic()
             if results or not owed or left <= 0:
                 break
+            news.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(news.wait(), left)
         body, kind = write_results(results, accept)
@@ -185,9 +186,11 @@ class Downloader:
         service, client = call.fields.get("lycosa-service", ""), call.fields.get("lycosa-client", "")
         settings = self.desk.services.get(service)
         if settings is None:
-            known = [token for one in self.desk.services.values() for token in one["tokens"]]
-            check_access(call, known)
-            raise Refusal("unknown-service", f"{service!r:.100} is not one of this download server's")
+            if not self.desk.services:
+                raise Refusal("fenced", "this download server has not heard of its master yet", 0.5)
+            check_access(call, [token for one in self.desk.services.values() for token in one["tokens"]])
+            # The master may know it since a moment: the next heartbeat tells.
+            raise Refusal("other-server", f"{service!r:.100} is not one of this download server's services", 1.0)
         check_access(call, settings["tokens"])
         if not NAME.fullmatch(client):
             raise Refusal("malformed", "lycosa-client: 1 to 64 letters, digits, dots, hyphens, underscores")
@@ -243,11 +246,11 @@ class Downloader:
             with self._lock:
                 dropped = self.desk.drop(time.monotonic())
                 total = self.desk.finished()
+                self._news = {client: news for client, news in self._news.items() if self.desk.knows(client)}
             for service, client, count in dropped:
                 logger.warning(
                     "client %s of %s is silent: its %d URLs and results are dropped", client, service, count
                 )
-                self._news.pop(client, None)
             await asyncio.sleep(max((period or 1.0) - (time.monotonic() - sent), 0.01))
             self._speed = (total - done) / max(time.monotonic() - sent, 0.01)
             done = total

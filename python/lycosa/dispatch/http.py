@@ -28,6 +28,7 @@ from lycosa.dispatch.refusal import CODES, Refusal
 from lycosa.errors import SettingError
 from lycosa.names.server_settings import endpoint
 
+logger = logging.getLogger("lycosa")
 audit = logging.getLogger("lycosa.audit")
 
 #: Limits of a request: bytes of its head; seconds for its head, and for its body.
@@ -140,6 +141,10 @@ class App:
         except Refusal as refusal:
             audit.info("%s: %s %s from %s: %s", self._what, scope["method"], path, peer, refusal)
             return refused(refusal)
+        except Exception:
+            # Ours: who asked learns nothing of it, and others are served.
+            logger.exception("%s: %s %s", self._what, scope["method"], path)
+            return reply({"error": "internal", "detail": "an error of the server, which its log has", "after": 1.0}, 500)
 
 
 def _refuse_constant(name: str) -> None:

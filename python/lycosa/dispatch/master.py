@@ -190,7 +190,7 @@ class Master:
         account.grants += 1
         account.lately[name] = account.lately.get(name, 0.0) + part.urls
         expires = now + self._seconds
-        self.registry.grant(name, serial, part.urls, expires)
+        self.registry.servers[name].grant(serial, part.urls, expires)
         process = self.registry.servers[name].beat.process
         return Grant(serial, service, client, name, process, part.urls, part.digest, now, expires, ring)
 

@@ -59,11 +59,30 @@ class Server:
     beat: Beat
     heard: float
     minute: int = 0  # r of the published policy
-    waiting: dict[int, tuple[int, float]] = field(default_factory=dict)  # serial: count, expiry; not yet accepted
+    granted: int = 0  # URLs that were granted and are not yet among those that it has
+    #: Grants that it has not accepted yet, by serial number: count and expiry, in the order in which they expire.
+    waiting: dict[int, tuple[int, float]] = field(default_factory=dict)
 
-    def granted(self) -> int:
-        """URLs that were granted and are not yet among those that it has."""
-        return sum(count for count, _ in self.waiting.values())
+    def grant(self, serial: int, count: int, expires: float) -> None:
+        """Count a grant."""
+        self.minute += count
+        self.granted += count
+        self.waiting[serial] = (count, expires)
+
+    def end(self, serial: int) -> None:
+        """Count a grant no more: it was accepted."""
+        count, _ = self.waiting.pop(serial, (0, 0.0))
+        self.granted -= count
+
+    def expire(self, now: float) -> None:
+        """Count those no more that have expired."""
+        over = []
+        for serial, (_, expires) in self.waiting.items():
+            if expires > now:
+                break
+            over.append(serial)
+        for serial in over:
+            self.end(serial)
 
 
 class Registry:
@@ -74,6 +93,7 @@ class Registry:
         self.period, self.hold, self.handover = period, hold, handover
         self.servers: dict[str, Server] = {}
         self._began = now
+        self._look_at = 0.0
         self._active: Ring | None = None
         self._proposed = Ring(0, {}, 0.0)
         self._gone: dict[str, float] = {}  # when members that are not live were heard last
@@ -86,7 +106,7 @@ class Registry:
             known = self.servers[beat.server] = Server(beat, now)
         known.beat, known.heard = beat, now
         for serial in beat.accepted:
-            known.waiting.pop(serial, None)
+            known.end(serial)
         if self._proposed.version == 0 and beat.ring and beat.members:
             # The master was restarted: the ring goes on. Members that are not heard of have a grace.
             self._proposed = Ring(beat.ring, dict(beat.members), now + self.handover)
@@ -96,19 +116,24 @@ class Registry:
             self._proposed = Ring(beat.ring, dict(self._proposed.members), self._proposed.after)
             self._active = None
         self._gone.pop(beat.server, None)
-        self.look(now)
+        self._look(now)
         return self._proposed
 
-    def look(self, now: float) -> list[str]:
-        """Exclude silent download servers, drop what expired, and move to another ring; returns who was excluded."""
+    def look(self, now: float) -> None:
+        """Exclude silent download servers, drop what expired, move to another ring; ten times a period at most."""
+        if now >= self._look_at:
+            self._look(now)
+
+    def _look(self, now: float) -> None:
+        """Do so."""
+        self._look_at = now + self.period / 10
         silent = now - MISSED * self.period
         excluded = [name for name, server in self.servers.items() if server.heard < silent]
         for name in excluded:
             self._gone[name] = self.servers.pop(name).heard
         for server in self.servers.values():
-            server.waiting = {serial: one for serial, one in server.waiting.items() if one[1] > now}
+            server.expire(now)
         self._turn(now)
-        return excluded
 
     def ring(self) -> Ring | None:
         """Return the ring in use; `None` while not every live server has confirmed it."""
@@ -126,13 +151,7 @@ class Registry:
     def room(self, name: str) -> Load:
         """Return a live server as the smooth policy sees it."""
         server = self.servers[name]
-        return Load(server.beat.speed, server.beat.free, server.granted())
-
-    def grant(self, name: str, serial: int, count: int, expires: float) -> None:
-        """Count URLs that are granted."""
-        server = self.servers[name]
-        server.minute += count
-        server.waiting[serial] = (count, expires)
+        return Load(server.beat.speed, server.beat.free, server.granted)
 
     def new_minute(self) -> None:
         """Start a minute of the published policy."""

@@ -27,13 +27,12 @@ def read_requests(body: bytes, kind: str) -> Requests:
     if read is None:
         raise Refusal("malformed", f"content-type: {kind!r:.100}; allowed: {', '.join(READERS)}")
     try:
-        requests = read(body)
+        # Whatever else a record says is not for others to decide.
+        return read(body).declared()
     except JobVersionError as error:
         raise Refusal("other-version", str(error)) from None
     except (ValueError, TypeError, SettingError, RecursionError) as error:
         raise Refusal("malformed", f"the requests cannot be read: {error}") from None
-    # Whatever else a record says is not for others to decide.
-    return requests.declared()
 
 
 def _of_json(body: bytes) -> Requests:

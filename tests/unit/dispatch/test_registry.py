@@ -106,7 +106,7 @@ def test_of_two_versions_that_are_reported_after_a_restart_neither_is_believed()
 def test_a_server_that_starts_anew_loses_its_grants() -> None:
     one = registry()
     one.beat(beat("a"), START)
-    one.grant("a", 1, 100, START + 30)
+    one.servers["a"].grant(1, 100, START + 30)
     assert one.room("a").granted == 100
     one.beat(beat("a", process="another"), START + 1)
     assert one.room("a").granted == 0
@@ -115,7 +115,7 @@ def test_a_server_that_starts_anew_loses_its_grants() -> None:
 def test_accepted_grants_are_among_what_the_server_reports() -> None:
     one = registry()
     one.beat(beat("a"), START)
-    one.grant("a", 1, 100, START + 30)
-    one.grant("a", 2, 50, START + 30)
+    one.servers["a"].grant(1, 100, START + 30)
+    one.servers["a"].grant(2, 50, START + 30)
     one.beat(beat("a", accepted=(1,), free=9_900), START + 1)
     assert (one.room("a").granted, one.room("a").free) == (50, 9_900)
