@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import aiohttp
 
+from lycosa.dispatch.jsons import write_json
 from lycosa.dispatch.master import PROTOCOL
 from lycosa.dispatch.refusal import CODES, Refusal
 from lycosa.errors import SettingError
@@ -57,7 +58,7 @@ class Caller:
 
     async def post(self, path: str, given: object) -> dict[str, Any]:
         """Send JSON; returns the JSON of the answer. Raises Refusal, aiohttp.ClientError, TimeoutError."""
-        body = json.dumps(given, separators=(",", ":")).encode()
+        body = write_json(given)
         _, answer = await self.send(path, body, {"content-type": "application/json"})
         return _object(answer)
 

@@ -162,13 +162,13 @@ class Desk:
             raise Refusal("fenced", after=1.0)
         if grant.ring and grant.ring != self._owners.version:
             raise Refusal("ring-changed", f"granted by ring {grant.ring}; it is {self._owners.version} now")
-        if self.queued + grant.count > self.places:
+        if self.queued + grant.urls > self.places:
             raise Refusal("no-capacity", f"{self.queued} URLs are queued; allowed: {self.places}", after=1.0)
         requests = read().ticketed(grant.serial)
-        if len(requests) != grant.count:
-            raise Refusal("wrong-count", f"{len(requests)} URLs; granted: {grant.count}")
+        if len(requests) != grant.urls:
+            raise Refusal("wrong-count", f"{len(requests)} URLs; granted: {grant.urls}")
         batches = self._due(requests) if grant.ring else [(now, requests)]
-        count = grant.count
+        count = grant.urls
         self._spent[grant.serial] = grant.expires + 2 * SKEW
         self._accepted.append(grant.serial)
         self._submissions[grant.serial] = Submission(client, bool(grant.ring), set(range(count)))

@@ -125,7 +125,7 @@ class Downloader:
             lane.add(at, batch)
         if receive is not None and self._tasks is not None:
             self._pushes.begin(self._tasks, client, service, receive, call.fields.get("accept", ""))
-        return reply({"accepted": grant.count, "process": self.process}, 202)
+        return reply({"accepted": grant.urls, "process": self.process}, 202)
 
     async def _results(self, call: Call) -> Reply:
         """Return a client's next results; waits for the first."""

@@ -9,18 +9,17 @@ import base64
 import binascii
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple, get_type_hints
 
 from lycosa import _core
+from lycosa.dispatch.jsons import write_json
 from lycosa.dispatch.refusal import Refusal
 
 #: Maximum length of a grant as text: it travels in a header field.
 MAX_GRANT_BYTES = 2_048
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """The permission to submit URLs to a download server, once. Times: the master's, in seconds since the epoch."""
 
     serial: int  # unique and increasing, also over restarts of the master
@@ -28,7 +27,7 @@ class Grant:
     client: str
     server: str
     process: str  # of the download server: a grant ends with it
-    count: int  # of URLs
+    urls: int  # how many
     digest: str  # of the submitted bytes: `digest_of`
     issued: float
     expires: float
@@ -36,13 +35,13 @@ class Grant:
 
     def signed(self, key: _core.SigningKey) -> str:
         """Return the grant as text, signed by the master."""
-        payload = json.dumps(asdict(self), separators=(",", ":")).encode()
+        payload = write_json(self._asdict())
         return f"{_text(payload)}.{_text(key.sign(payload))}"
 
 
 #: The type of each field of a grant in JSON; a float may be written as an integer.
 TYPES: dict[str, tuple[type, ...]] = {
-    field.name: {"int": (int,), "str": (str,), "float": (float, int)}[str(field.type)] for field in fields(Grant)
+    name: (float, int) if kind is float else (kind,) for name, kind in get_type_hints(Grant).items()
 }
 
 

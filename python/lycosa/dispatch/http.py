@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import ipaddress
 import json
 import logging
@@ -23,6 +24,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lycosa import __version__
+from lycosa.dispatch.jsons import write_json
 from lycosa.dispatch.master import PROTOCOL
 from lycosa.dispatch.refusal import CODES, Refusal
 from lycosa.errors import SettingError
@@ -80,7 +82,7 @@ class Route(NamedTuple):
 
 def reply(given: object, status: int = 200) -> Reply:
     """Return a response of JSON."""
-    return Reply(status, json.dumps(given, separators=(",", ":")).encode())
+    return Reply(status, write_json(given))
 
 
 def refused(refusal: Refusal) -> Reply:
@@ -144,7 +146,9 @@ class App:
         except Exception:
             # Ours: who asked learns nothing of it, and others are served.
             logger.exception("%s: %s %s", self._what, scope["method"], path)
-            return reply({"error": "internal", "detail": "an error of the server, which its log has", "after": 1.0}, 500)
+            return reply(
+                {"error": "internal", "detail": "an error of the server, which its log has", "after": 1.0}, 500
+            )
 
 
 def _refuse_constant(name: str) -> None:
@@ -267,6 +271,7 @@ class Tls:
                 raise SettingError("--tls-client-ca", self.client_ca, allowed) from None
 
 
+@functools.lru_cache(1_024)
 def is_loopback(address: str) -> bool:
     """Return whether an address is this machine's own; IPv4 in IPv6 is looked into."""
     try:

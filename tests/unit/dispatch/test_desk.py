@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,13 +51,13 @@ def grant(batch: Requests, **changed: Any) -> Grant:
         client="c1",
         server="d1",
         process="process",
-        count=len(batch),
+        urls=len(batch),
         digest=digest_of(batch.encode()),
         issued=WALL,
         expires=WALL + 30,
         ring=1,
     )
-    return replace(given, **changed)
+    return given._replace(**changed)
 
 
 def submit(
@@ -88,8 +87,8 @@ def test_a_grant_is_accepted_once() -> None:
         ({"client": "c2"}, "other-service"),
         ({"server": "d2"}, "other-server"),
         ({"process": "an earlier one"}, "other-server"),
-        ({"count": 2}, "wrong-count"),
-        ({"count": 4}, "wrong-count"),
+        ({"urls": 2}, "wrong-count"),
+        ({"urls": 4}, "wrong-count"),
         ({"digest": "0" * 64}, "wrong-digest"),
         ({"expires": WALL - 6}, "expired-serial"),
         ({"ring": 9}, "ring-changed"),

@@ -127,7 +127,7 @@ def test_a_grant_says_all_and_nobody_else_can_make_it() -> None:
     assert isinstance(grant, Grant)
     text = one.signed(grant)
     assert read_grant(text, PUBLIC) == grant
-    assert (grant.service, grant.client, grant.server, grant.count) == ("news", "reader-7", "d1", 3)
+    assert (grant.service, grant.client, grant.server, grant.urls) == ("news", "reader-7", "d1", 3)
     other = _core.SigningKey(_core.new_identity_key())
     for forged in (
         grant.signed(other),
