@@ -6,10 +6,13 @@ import asyncio
 import json
 import subprocess
 import sys
+import urllib.request
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import openapi_spec_validator
 import pytest
 from lycosa.dispatch import Client, DispatchError
 from lycosa.records import Request
@@ -190,6 +193,30 @@ def test_a_crawl_by_the_service_is_the_same_crawl(tmp_path: Path) -> None:
     assert done.returncode in (0, 3), done.stderr
     assert report["coverage"]["ratio"] >= 0.99
     check_courtesy(report)
+
+
+def test_people_see_what_a_master_grants(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=5, pages=4, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        asyncio.run(download(service, "archive", pages_of(net, 5)))
+        command = [sys.executable, "-m", "lycosa", "master", "top", "--master", service.url, "--once"]
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        told = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=60, check=False)
+    assert "archive" in shown.stdout, shown.stderr
+    assert json.loads(told.stdout)["services"]["archive"]["granted"] == 5
+
+
+def test_the_protocol_is_served_as_openapi(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=5, pages=4, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        with urllib.request.urlopen(f"{service.url}/openapi.json", timeout=10) as answer:
+            document = json.load(answer)
+        question = {"service": "archive", "client": "c", "parts": [{"server": None, "count": 1, "digest": "0" * 64}]}
+        asked = urllib.request.Request(f"{service.url}/v1/grants", data=json.dumps(question).encode())
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            grants = json.load(answer)
+    openapi_spec_validator.validate(document)
+    resolver = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": document["components"]}
+    for name, value in (("Question", question), ("Grants", grants)):
+        jsonschema.validate(value, {**resolver, "$ref": f"#/components/schemas/{name}"})
 
 
 def test_curl_is_a_client_too(tmp_path: Path) -> None:

@@ -17,6 +17,11 @@ DESCRIPTION = (
     "the key that signs grants are in the state directory. Without tokens it serves this machine alone."
 )
 
+TOP = (
+    "Shows what a master grants, updated every second. Rates are those of the last second. The token of download "
+    "servers is read from the environment: LYCOSA_TOKEN."
+)
+
 #: Default address.
 LISTEN = "127.0.0.1:7700"
 
@@ -84,6 +89,20 @@ def add_parser(subparsers: Any) -> None:
     add("-q", "--quiet", action="store_true", help="print only warnings and errors")
     add_tls(parser)
     parser.set_defaults(run=run)
+    actions = parser.add_subparsers(title="actions", metavar="top")
+    top = actions.add_parser("top", help="what a running master grants", description=TOP)
+    top.add_argument("--master", metavar="URL", default=f"http://{LISTEN}", help=f"its URL (default http://{LISTEN})")
+    top.add_argument("--once", action="store_true", help="print once and end")
+    top.add_argument("--json", action="store_true", help="print one JSON object per line and update")
+    top.add_argument("--ca-file", metavar="FILE", type=Path, help="roots of its certificate (default: the system's)")
+    top.set_defaults(run=run_top)
+
+
+def run_top(args: argparse.Namespace) -> int:
+    """Show until Ctrl-C, or once; returns the exit status."""
+    from lycosa.cli import master_top
+
+    return master_top.run(args)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -103,13 +103,21 @@ def field(given: Mapping[str, Any], name: str, kind: type, default: Any = None) 
     return value
 
 
+async def _openapi(call: Call) -> Reply:
+    """Tell the protocol."""
+    from lycosa.dispatch.openapi import document  # only for whoever asks
+
+    return reply(document())
+
+
 class App:
     """An ASGI application of routes."""
 
     def __init__(self, what: str, routes: Mapping[tuple[str, str], Route]) -> None:
         """what: master or downloader, for the log."""
-        self._what, self._routes = what, routes
-        self._paths = {path for _, path in routes}
+        self._what = what
+        self._routes = {**routes, ("GET", "/openapi.json"): Route(_openapi)}
+        self._paths = {path for _, path in self._routes}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request (ASGI 3)."""
