@@ -208,8 +208,8 @@ def boundary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Boundary]:
         master = Process("master", *arguments)
         opened.callback(master.end)
         url = master.told(r"listening on (\S+)")[1]
-        arguments = ("--master", url, "--listen", "127.0.0.1:0", "--name", "d1", "--job", str(job))
-        server = Process("downloader", *arguments, token=DOWNLOADERS[0])
+        named = ("--master", url, "--listen", "127.0.0.1:0", "--name", "d1", "--job", str(job))
+        server = Process("downloader", *named, token=DOWNLOADERS[0])
         opened.callback(server.end)
         made = Boundary(
             url, server.told(r"at (http\S+),")[1], sentinel, f"http://127.0.0.2:{site.server_port}", folder

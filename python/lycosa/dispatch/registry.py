@@ -86,14 +86,17 @@ class Server:
 
 
 class Registry:
-    """Live download servers and their ring. All times are the master's, in seconds."""
+    """Live download servers and their ring. All times are the master's, in seconds.
+
+    ``look`` is to be called at least once a period.
+    """
 
     def __init__(self, now: float, *, period: float, hold: float, handover: float) -> None:
         """Know none yet. period: of heartbeats."""
         self.period, self.hold, self.handover = period, hold, handover
         self.servers: dict[str, Server] = {}
         self._began = now
-        self._look_at = 0.0
+        self._look_at, self._looked = 0.0, now
         self._active: Ring | None = None
         self._proposed = Ring(0, {}, 0.0)
         self._gone: dict[str, float] = {}  # when members that are not live were heard last
@@ -127,6 +130,11 @@ class Registry:
     def _look(self, now: float) -> None:
         """Do so."""
         self._look_at = now + self.period / 10
+        # While this process was stopped, it heard nobody: that is nobody's silence.
+        stopped, self._looked = max(now - self._looked - self.period, 0.0), now
+        if stopped:
+            for server in self.servers.values():
+                server.heard = min(server.heard + stopped, now)
         silent = now - MISSED * self.period
         excluded = [name for name, server in self.servers.items() if server.heard < silent]
         for name in excluded:

@@ -184,8 +184,9 @@ class World:
             self.beat(name)
 
     def silence(self) -> None:
-        self.now += 3 * PERIOD
-        self.master.registry.look(self.now)
+        for _ in range(6):
+            self.now += PERIOD / 2
+            self.master.registry.look(self.now)
 
     # What holds.
 

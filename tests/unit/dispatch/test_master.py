@@ -165,6 +165,7 @@ def test_serial_numbers_increase_over_the_lives_of_a_master() -> None:
 def test_a_silent_server_is_excluded_after_two_periods() -> None:
     one = master(quotas(news=1_000), period=1.0)
     beat_until_ready(one, "d1")
+    one.registry.look(START + 1)
     assert codes(one.ask("news", "c", [Part("d1", 1, DIGEST)], START + 1.9)) == ["yes"]
     assert codes(one.ask("news", "c", [Part("d1", 1, DIGEST)], START + 2.1)) == ["no-server"]
 

@@ -119,3 +119,19 @@ def test_accepted_grants_are_among_what_the_server_reports() -> None:
     one.servers["a"].grant(2, 50, START + 30)
     one.beat(beat("a", accepted=(1,), free=9_900), START + 1)
     assert (one.room("a").granted, one.room("a").free) == (50, 9_900)
+
+
+def test_a_master_that_was_stopped_itself_excludes_nobody() -> None:
+    one = registry()
+    fleet = Fleet(one, "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    before = one.ring()
+    one.look(START + 60)  # it was stopped for 57 seconds
+    fleet.beat(START + 60.1, "b")
+    fleet.beat(START + 60.9, "a")
+    assert one.ring() == before
+    for half in range(8):
+        one.look(START + 61 + half / 2)
+        fleet.beat(START + 61 + half / 2, "a")
+    assert set(one.servers) == {"a"}, "whose silence is its own"
