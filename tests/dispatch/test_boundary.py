@@ -153,8 +153,8 @@ class Boundary:
         status, answer = self.submit(self.grant(body, len(urls), client), body, client)
         assert status == 202, answer
         found: dict[str, str] = {}
-        after, until = 0, time.monotonic() + 60
-        while len(found) < len(urls) and time.monotonic() < until:
+        after, count, until = 0, 0, time.monotonic() + 60
+        while count < len(urls) and time.monotonic() < until:
             question = json.dumps({"after": after, "wait": 10}).encode()
             named = {
                 "lycosa-service": "news",
@@ -164,6 +164,7 @@ class Boundary:
             _, content, told = self.call(f"{self.server}/v1/results", question, named)
             for response in Responses.decode(content):
                 found[response.url] = str(response.status or response.error)
+                count += 1
             after = int(told["lycosa-sequence"])
         return found
 
@@ -288,6 +289,8 @@ def test_redirects_lead_nowhere_not_even_those_of_robots_txt(boundary: Boundary)
         "javascript:alert(1)",
         "http://",
         "http://a b/",
+        "http://good.example:25/",
+        "http://good.example:6667/",
         "//example.com/",
         "/etc/passwd",
     ],
@@ -495,7 +498,7 @@ def test_results_are_pushed_to_no_port_of_another_protocol(boundary: Boundary, p
 def test_a_server_that_is_no_receiver_is_told_no_result_and_no_key(boundary: Boundary) -> None:
     victim = Sentinel()
     try:
-        body = b"http://127.0.0.1:1/"
+        body = b"http://127.0.0.1:1024/"
         grant = boundary.grant(body, 1, client="pusher")
         key = "secret-key-of-the-receiver"
         fields = {"lycosa_receive_port": str(victim.port), "lycosa_receive_key": key}
@@ -510,6 +513,32 @@ def test_a_server_that_is_no_receiver_is_told_no_result_and_no_key(boundary: Bou
         assert b"POST" not in said
     finally:
         victim.close()
+
+
+@pytest.mark.parametrize("answer", [b"[" * 200_000, b'{"client": "bomber"}' + b" " * 10_000_000, b"\xff", b"{}"])
+def test_a_receiver_that_answers_nonsense_harms_nobody(boundary: Boundary, answer: bytes) -> None:
+    class Bomber(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(answer)
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bomber) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        body = b"http://127.0.0.1:1024/"
+        grant = boundary.grant(body, 1, client="bomber")
+        fields = {"lycosa_receive_port": str(server.server_port), "lycosa_receive_key": "k" * 20}
+        assert boundary.submit(grant, body, "bomber", **fields)[0] == 202
+        time.sleep(0.5)
+        server.shutdown()
+    assert boundary.call(f"{boundary.server}/healthz")[0] == 200
 
 
 def test_a_stranger_is_no_download_server(boundary: Boundary) -> None:
@@ -550,10 +579,10 @@ def test_a_stranger_is_no_download_server(boundary: Boundary) -> None:
 
 
 def test_results_of_another_client_are_not_given(boundary: Boundary) -> None:
-    body = b"http://127.0.0.1:1/"
+    body = b"http://127.0.0.1:1024/"
     assert boundary.submit(boundary.grant(body, 1, client="owner"), body, "owner")[0] == 202
     question = b'{"after": 0, "wait": 0}'
     for service, client, token in (("other", "owner", OTHER[0]), ("news", "thief", NEWS[0])):
         named = {"lycosa-service": service, "lycosa-client": client}
         status, answer, _ = boundary.call(f"{boundary.server}/v1/results", question, named, token)
-        assert status in (403, 404), answer
+        assert (status, json.loads(answer)["error"]) == (404, "unknown-client"), answer

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from lycosa.cli.told import told
 
     urls = [line.strip() for url in args.urls for line in (sys.stdin if url == "-" else [url]) if line.strip()]
-    with told(quiet=True):
+    with told():
         return asyncio.run(_download(args, urls))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import secrets
 import socket
 import sys
 from pathlib import Path
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; returns the exit status."""
     from lycosa.cli.crawl import assignment
     from lycosa.cli.told import told
+    from lycosa.errors import SettingError
     from lycosa.job import absolute_paths, make_job, merge, read_job
 
     given = {} if args.job is None else absolute_paths(read_job(Path(args.job), "--job"), Path(args.job).parent)
@@ -60,6 +62,9 @@ def run(args: argparse.Namespace) -> int:
     if args.user_agent is not None:
         given["user_agent"] = args.user_agent
     job = make_job(given)
+    for name, value, least, most in (("--slots", args.slots, 1, 10_000), ("--keep", args.keep, 1.0, 86_400.0)):
+        if not least <= value <= most:
+            raise SettingError(name, value, f"{least:g} to {most:g}")
     job.check_contact()
     with told(quiet=args.quiet):
         asyncio.run(_serve(args, job))
@@ -76,7 +81,8 @@ async def _serve(args: argparse.Namespace, job: Any) -> None:
     tls = tls_of(args)
     own = (None, None) if tls is None else (tls.certificate, tls.key)
     context = tls_context(args.ca_file, *own) if args.master.startswith("https://") else None
-    name = args.name or f"{socket.gethostname()}-{args.listen.rpartition(':')[2]}"
+    port = args.listen.rpartition(":")[2]
+    name = args.name or f"{socket.gethostname()}-{port if port != '0' else secrets.token_hex(4)}"
     async with Caller(args.master, os.environ.get("LYCOSA_TOKEN"), context=context) as master:
         public = await fetch_key(master)
         downloader = Downloader(check_name(name, "--name"), job, master, public, args.slots, keep=args.keep)

@@ -119,6 +119,13 @@ def run(args: argparse.Namespace) -> int:
         raise SettingError(
             "--quotas", "", "a TOML file with a table for each service, such as [services.news] and rate = 100"
         )
+    for name, value, least in (
+        ("--period", args.period, 0.05),
+        ("--hold", args.hold, 1.0),
+        ("--handover", args.handover, 0.0),
+    ):
+        if not least <= value <= 3_600:
+            raise SettingError(name, value, f"{least:g} to 3600 seconds")
     quotas = read_quotas(args.quotas)
     if args.check:
         if not args.quiet:

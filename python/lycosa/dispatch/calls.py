@@ -18,8 +18,8 @@ from lycosa.errors import SettingError
 #: Seconds to connect; for an answer.
 CONNECT, ANSWER = 5.0, 60.0
 
-#: Bytes of an answer in JSON.
-MAX_ANSWER = 16 << 20
+#: Bytes of an answer; the longest wait that one may ask for, in seconds.
+MAX_ANSWER, LONGEST = 512 << 20, 3_600.0
 
 
 def tls_context(ca_file: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
@@ -56,10 +56,10 @@ class Caller:
         self._context = context
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, path: str, given: object) -> dict[str, Any]:
+    async def post(self, path: str, given: object, within: float = ANSWER) -> dict[str, Any]:
         """Send JSON; returns the JSON of the answer. Raises Refusal, aiohttp.ClientError, TimeoutError."""
         body = write_json(given)
-        _, answer = await self.send(path, body, {"content-type": "application/json"})
+        _, answer = await self.send(path, body, {"content-type": "application/json"}, within)
         return _object(answer)
 
     async def get(self, path: str) -> dict[str, Any]:
@@ -68,9 +68,12 @@ class Caller:
         return _object(answer)
 
     async def send(
-        self, path: str, body: bytes | None, fields: Mapping[str, str], within: float = ANSWER
+        self, path: str, body: bytes | None, fields: Mapping[str, str], within: float = ANSWER, most: int = MAX_ANSWER
     ) -> tuple[Mapping[str, str], bytes]:
-        """Send bytes (`None`: a GET); returns the answer's header fields and its body. Raises as ``post``."""
+        """Send bytes (`None`: a GET); returns the answer's header fields and its body. Raises as ``post``.
+
+        within: seconds. most: bytes of an answer.
+        """
         session = self._opened()
         method = "GET" if body is None else "POST"
         timeout = aiohttp.ClientTimeout(total=within, sock_connect=CONNECT)
@@ -78,10 +81,14 @@ class Caller:
         async with session.request(
             method, self.url + path, data=body, headers=named, timeout=timeout, allow_redirects=False
         ) as answer:
-            content = await answer.read()
+            content = bytearray()
+            async for part in answer.content.iter_any():
+                content += part
+                if len(content) > most:
+                    raise Refusal("unavailable", f"an answer of more than {most} bytes", 1.0)
             if answer.status >= 300:
-                raise _refusal(answer.status, content)
-            return answer.headers, content
+                raise _refusal(answer.status, bytes(content))
+            return answer.headers, bytes(content)
 
     def _opened(self) -> aiohttp.ClientSession:
         """Return the session of the running event loop."""
@@ -109,7 +116,7 @@ def _object(answer: bytes) -> dict[str, Any]:
     """Return a JSON object."""
     try:
         found = json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise Refusal("malformed", "the answer is no JSON object: is this the URL of a master or a download server?")
@@ -117,10 +124,14 @@ def _object(answer: bytes) -> dict[str, Any]:
 
 
 def _refusal(status: int, content: bytes) -> Refusal:
-    """Return what an answer of an error says."""
+    """Return what an error says; one that is none of ours may be a proxy's, or of a server that ends."""
     try:
         given = json.loads(content)
-        code, detail, after = str(given["error"]), str(given["detail"]), float(given["after"])
-    except (ValueError, KeyError, TypeError):
-        return Refusal("malformed", f"status {status}: is this the URL of a master or a download server?")
-    return Refusal(code if code in CODES else "malformed", detail.removeprefix(f"{code}: "), after)
+        code, detail, after = str(given["error"]), str(given["detail"]), min(max(float(given["after"]), 0.0), LONGEST)
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        code, detail, after = "", "", 1.0
+    if code in CODES:
+        return Refusal(code, detail.removeprefix(f"{code}: "), after)
+    if status >= 500 or status in (408, 429):
+        return Refusal("unavailable", f"status {status}", after)
+    return Refusal("malformed", f"status {status}: is this the URL of a master or a download server?")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import random
 import secrets
@@ -25,6 +26,7 @@ from lycosa import _core
 from lycosa.dispatch.calls import Caller, tls_context
 from lycosa.dispatch.desk import SITE
 from lycosa.dispatch.grant import digest_of
+from lycosa.dispatch.master import MAX_PARTS
 from lycosa.dispatch.pending import Pending, Place
 from lycosa.dispatch.receiver import Receiver
 from lycosa.dispatch.refusal import CODES, Refusal
@@ -45,6 +47,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 #: Seconds for which results are waited for in one request; batches of results that wait for the caller.
 WAIT, READY = 20.0, 64
+
+#: Bytes of a submission, of which download servers take twice as many.
+MAX_SUBMITTED = 32 << 20
 
 #: Tries of a submission whose answer did not come.
 TRIES = 4
@@ -71,7 +76,7 @@ class Client:
         service: str,
         *,
         token: str | None = None,
-        receive: bool = False,
+        receive: bool | str = False,
         name: str | None = None,
         batch: int = BATCH,
         under_way: int = UNDER_WAY,
@@ -80,8 +85,9 @@ class Client:
     ) -> None:
         """master: its URL. service: a name of the quotas; token: one of its tokens, if it has some.
 
-        receive: whether results are pushed to a port that the client opens, as published; else it fetches them over
-        connections that it opens, which firewalls let pass. name: of this client, unique in the service; default:
+        receive: whether results are pushed to a port that the client opens, as published: on this machine, or at an
+        address and port such as "10.0.0.7:0" that download servers reach. Else it fetches them over connections that
+        it opens, which firewalls let pass. name: of this client, unique in the service; default:
         random. batch: URLs in a grant at most.
         under_way: URLs at download servers at most. ca_file: roots of the servers' certificates. certificate: the
         client's own with its key, for mutual TLS.
@@ -94,11 +100,15 @@ class Client:
         self._servers: dict[str, Caller] = {}
         self._members: dict[str, Any] = {}
         self._ring: _core.Ring | None = None
-        self._receiver = Receiver(self.name, self._pushed) if receive else None
+        self._receiver: Receiver | None = None
+        if receive:
+            self._receiver = Receiver(self.name, self._pushed, receive if isinstance(receive, str) else "127.0.0.1:0")
         self._ready: asyncio.Queue[Responses | None] = asyncio.Queue(READY)
         self._work, self._collecting = asyncio.Event(), dict[Place, asyncio.Task[None]]()
         self._tasks: asyncio.TaskGroup | None = None
         self._main: asyncio.Task[None] | None = None
+        self._told = ""  # why URLs wait, as the log has it
+        self._after: dict[Place, int] = {}  # what was taken over of each download server
         self._error: Exception | None = None
 
     async def download(self, urls: Iterable[str | Request]) -> AsyncIterator[Any]:
@@ -185,19 +195,23 @@ class Client:
                     self._take_members(await self._master.post("/v1/servers", {"service": self.service}))
                     if self._members["divided"] and self._ring is None:
                         raise Refusal("ring-changed", after=self._members["period"] / 4)
-                await self._ask_once(min(room, self._batch * max(len(self._members["servers"]), 1)))
+                most = self._batch * max(len(self._members["servers"]), 1)
+                wait = await self._ask_once(min(room, most, self._members["most"], MAX_PARTS))
+                if wait:
+                    await asyncio.sleep(_jittered(wait))
                 pause = FIRST_PAUSE
             except Refusal as refusal:
                 if not CODES[refusal.code].again:
                     raise DispatchError(str(refusal)) from None
                 await asyncio.sleep(_jittered(max(refusal.after, pause)))
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                logger.info("the master does not answer: %s", error)
+                if pause == FIRST_PAUSE:
+                    logger.warning("the master does not answer: %s; trying again", error)
                 await asyncio.sleep(_jittered(pause))
                 pause = min(pause * 2, LONGEST_PAUSE)
 
-    async def _ask_once(self, most: int) -> None:
-        """Ask one question, and submit what is granted."""
+    async def _ask_once(self, most: int) -> float:
+        """Ask one question, and submit what is granted; returns the seconds to wait before the next one."""
         taken = self.pending.take(most)
         parts = self._parts(taken)
         asked = [
@@ -209,17 +223,27 @@ class Client:
         except BaseException:
             self.pending.put_back(taken)
             raise
+        before = self._members["most"]
         self._take_members(answer)
-        now = time.monotonic()
+        now, waits = time.monotonic(), list[float]()
         async with asyncio.TaskGroup() as submitting:
             for part, grant in zip(parts, answer["grants"], strict=True):
                 if "grant" in grant:
                     submitting.create_task(self._submit(part, grant))
                     continue
                 refusal = Refusal(grant["error"], grant["detail"].removeprefix(f"{grant['error']}: "), grant["after"])
-                if not CODES[refusal.code].again:
+                if refusal.code == "too-large" and self._members["most"] < before:
+                    self.pending.put_back(part.requests)  # the quota has become smaller meanwhile
+                elif not CODES[refusal.code].again:
                     raise DispatchError(str(refusal))
-                self.pending.park(part.requests, now + _jittered(max(refusal.after, 0.001)))
+                else:
+                    waits.append(max(refusal.after, 0.001))
+                    self.pending.park(part.requests, now + _jittered(waits[-1]))
+                    if refusal.code != self._told:
+                        self._told = refusal.code
+                        logger.info("%s; trying again", refusal)
+        # Asking for others while the service has no quota, or no server has room, would be refused, too.
+        return min(waits) if len(waits) == len(parts) else 0.0
 
     def _parts(self, requests: list[Request]) -> list[_Part]:
         """Divide requests by the ring, if the service's URLs are divided, and into grants of at most a batch."""
@@ -231,8 +255,7 @@ class Client:
         for server, of_server in divided.items():
             listed = list(of_server)
             for begin in range(0, len(listed), most):
-                some = listed[begin : begin + most]
-                parts.append(_Part(server, some, Requests(some).declared().encode()))
+                parts += _encoded(server, listed[begin : begin + most])
         return parts
 
     async def _submit(self, part: _Part, grant: dict[str, Any]) -> None:
@@ -252,7 +275,8 @@ class Client:
         caller = self._caller(member["address"])
         for number in range(TRIES):
             try:
-                await caller.send("/v1/downloads", part.encoded, fields)
+                _, answer = await caller.send("/v1/downloads", part.encoded, fields)
+                self.pending.accepted(serial, json.loads(answer)["mailbox"])
                 break
             except Refusal as refusal:
                 if refusal.code == "spent-serial" and number > 0:
@@ -273,33 +297,51 @@ class Client:
 
     async def _collect(self, place: Place, caller: Caller) -> None:
         """Fetch the results of one download server, as long as something is under way there."""
-        after, pause = 0, FIRST_PAUSE
+        pause = FIRST_PAUSE
         try:
             while self.pending.places().get(place):
-                body = b'{"after":%d,"wait":%d}' % (after, WAIT)
-                fields = {"content-type": "application/json", "accept": RESPONSES}
                 try:
-                    told, content = await caller.send("/v1/results", body, fields)
-                except Refusal as refusal:
-                    if not CODES[refusal.code].again:
-                        raise DispatchError(str(refusal)) from None
-                    self.pending.lost(place)
-                    self._work.set()
-                    return
+                    content = await self._results(place, caller, WAIT)
                 except (aiohttp.ClientError, TimeoutError, OSError):
+                    content = None
+                if content:
+                    pause = FIRST_PAUSE
+                    await self._settle(content)
+                else:
+                    # A server that has nothing, or does not answer, is not asked at once again.
                     await asyncio.sleep(_jittered(pause))
-                    pause = min(pause * 2, LONGEST_PAUSE)
-                    continue
-                pause = FIRST_PAUSE
-                if told.get("lycosa-process") != place[1]:
-                    self.pending.lost(place)
-                    self._work.set()
-                    return
-                await self._settle(content)
-                # What was taken over is confirmed by the next question.
-                after = max(after, int(told.get("lycosa-sequence", "0")))
+                    pause = min(pause * 2, LONGEST_PAUSE if content is None else 1.0)
+            # What was taken over last is confirmed, so that the server need not keep it.
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
+                await self._results(place, caller, 0)
         finally:
             self._collecting.pop(place, None)
+
+    async def _results(self, place: Place, caller: Caller, wait: float) -> bytes | None:
+        """Fetch results of a download server, which confirms those before; `None` if it does not serve now."""
+        body = b'{"after":%d,"wait":%d}' % (self._after.get(place, 0), wait)
+        try:
+            told, content = await caller.send(
+                "/v1/results", body, {"content-type": "application/json", "accept": RESPONSES}
+            )
+        except Refusal as refusal:
+            if not CODES[refusal.code].again:
+                raise DispatchError(str(refusal)) from None
+            if refusal.code == "unknown-client":
+                self._again(self.pending.lost(place))
+            return None
+        if told.get("lycosa-process") != place[1]:
+            self._again(self.pending.lost(place))
+            return None
+        self._again(self.pending.only(place, int(told.get("lycosa-mailbox", "0"))))
+        if self._receiver is None:
+            self._after[place] = max(self._after.get(place, 0), int(told.get("lycosa-sequence", "0")))
+        return content
+
+    def _again(self, count: int) -> None:
+        """Ask again for requests whose results are lost."""
+        if count:
+            self._work.set()
 
     async def _pushed(self, content: bytes) -> None:
         """Take results that were pushed."""
@@ -330,11 +372,22 @@ class Client:
                 continue
             with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError, Refusal):
                 self._take_members(await self._master.post("/v1/servers", {"service": self.service}))
+            if self._receiver is not None:
+                await self._look_at_mailboxes()
+
+    async def _look_at_mailboxes(self) -> None:
+        """Have requests wait again whose results were dropped: nobody pushes that."""
+        for place in self.pending.places():
+            member = self._members["servers"].get(place[0])
+            if member is not None and member["process"] == place[1]:
+                with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
+                    content = await self._results(place, self._caller(member["address"]), 0)
+                    await self._settle(content or b"")
 
     def _take_members(self, answer: dict[str, Any]) -> None:
         """Take over which download servers are live, and the ring."""
         servers = answer["servers"]
-        if answer["ring"] != self._members.get("ring") or self._ring is None:
+        if answer["members"] != self._members.get("members"):
             self._ring = _core.Ring(answer["members"]) if answer["members"] else None
         self._members = {name: value for name, value in answer.items() if name != "grants"}
         if answer["settled"] and self.pending.live({name: one["process"] for name, one in servers.items()}):
@@ -347,6 +400,15 @@ class Client:
             fields = {"lycosa-service": self.service, "lycosa-client": self.name}
             caller = self._servers[address] = Caller(address, self._token, fields, self._context)
         return caller
+
+
+def _encoded(server: str | None, requests: list[Request]) -> list[_Part]:
+    """Return requests as parts that a download server takes."""
+    encoded = Requests(requests).declared().encode()
+    if len(encoded) <= MAX_SUBMITTED or len(requests) == 1:
+        return [_Part(server, requests, encoded)]
+    half = len(requests) // 2
+    return [*_encoded(server, requests[:half]), *_encoded(server, requests[half:])]
 
 
 def _jittered(seconds: float) -> float:

@@ -8,6 +8,7 @@ Guarantees:
 
 from __future__ import annotations
 
+import base64
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ from lycosa.records import Requests
 #: What of a URL decides which download server it belongs to.
 SITE = "domain"
 
+#: Seconds for which spent serial numbers are remembered after they have expired: more than clocks may be wrong.
+RETAINED = 120.0
+
 #: Seconds by which the clocks of two machines may differ when the master's time is not known yet.
 SKEW = 5.0
 
@@ -35,22 +39,28 @@ class Result(NamedTuple):
     content: bytes
 
 
+#: A client: its service, and its name there.
+Key = tuple[str, str]
+
+
 @dataclass(slots=True)
 class Mailbox:
     """What is owed to a client."""
 
-    service: str
+    number: int  # new with each mailbox: a client that was silent for too long learns that what it had is gone
     seen: float  # when the client was heard last
     owed: int = 0  # URLs without a result yet
     results: deque[Result] = field(default_factory=deque)
     bytes: int = 0
+    is_dropped: bool = False
 
 
 @dataclass(slots=True)
 class Submission:
     """What a client submitted with one grant."""
 
-    client: str
+    key: Key
+    mailbox: Mailbox
     ringed: bool  # whether its sites are this server's by the ring
     left: set[int]  # indexes without a result
 
@@ -89,10 +99,11 @@ class Desk:
         self.bytes = 0  # of results that are kept
         self.dropped = 0  # results of clients that were silent
         self._public, self._keep, self._keep_bytes = public, keep, keep_bytes
-        self._mailboxes: dict[str, Mailbox] = {}
+        self._mailboxes: dict[Key, Mailbox] = {}
+        self._bytes: dict[str, int] = {}  # of results that are kept, by service
         self._spent: dict[int, float] = {}  # serial: when it expires, by the master's time
         self._submissions: dict[int, Submission] = {}  # by serial
-        self._sequence = 1  # of the next result
+        self._sequence = 1  # of the next result, or the next mailbox
         self._mixed = False  # whether some of what is queued may not be started
         self._accepted: list[int] = []  # since the last answered heartbeat
         self._reported = 0  # how many of them the heartbeat under way has
@@ -127,25 +138,33 @@ class Desk:
         # The master read its clock between both times.
         self._offset, self._skew = answer["now"] - (sent + now) / 2, (now - sent) / 2
         self._heard, self._hold = sent, answer["hold"]
+        if "key" in answer:  # a master that has lost its state has another one
+            self._public = _core.VerifyingKey(base64.b64decode(answer["key"]))
         self.services = answer["services"]
         given = answer["ring"]
         if given["version"] != self._owners.version:
             members = dict(given["members"])
-            is_next = given["version"] == self._owners.version + 1 and self.name in self._owners.members
-            self._before = self._owners.ring if is_next else None
+            self._settle(now)
+            if given["version"] != self._owners.version + 1 or self.name not in self._owners.members:
+                self._before = None
             self._mixed = self.queued > 0
             self._owners = Owners(given["version"], _core.Ring(members) if members else None, members, given["after"])
         elif given["after"] > self._owners.after:
             self._owners = self._owners._replace(after=given["after"])
 
+    def _settle(self, now: float) -> None:
+        """Take the ring's sites for this server's own once their time has come: a later ring only takes some away."""
+        if self._owners.ring is not None and now + self._offset > self._owners.after + self._skew:
+            self._before = self._owners.ring
+
     def accept(
         self, text: str, service: str, client: str, digest: str, read: Callable[[], Requests], now: float
-    ) -> tuple[Grant, list[tuple[float, Requests]]]:
+    ) -> tuple[Grant, int, list[tuple[float, Requests]]]:
         """Accept what a client submits with a grant; raises Refusal, and then nothing is changed.
 
         service: of the client's token. digest: of the bytes that it submits. read: returns the requests in them;
-        called once the grant is known to be valid. Returns the grant, and the requests, each batch with the time from
-        which on it may start.
+        called once the grant is known to be valid. Returns the grant, the number of the client's mailbox, and the
+        requests, each batch with the time from which on it may start.
         """
         grant = read_grant(text, self._public)
         if grant.service != service or grant.client != client:
@@ -167,18 +186,22 @@ class Desk:
         requests = read().ticketed(grant.serial)
         if len(requests) != grant.urls:
             raise Refusal("wrong-count", f"{len(requests)} URLs; granted: {grant.urls}")
-        batches = self._due(requests) if grant.ring else [(now, requests)]
+        batches = self._due(requests, grant.after, now) if grant.ring else [(now, requests)]
         count = grant.urls
-        self._spent[grant.serial] = grant.expires + 2 * SKEW
+        self._spent[grant.serial] = grant.expires + RETAINED
         self._accepted.append(grant.serial)
-        self._submissions[grant.serial] = Submission(client, bool(grant.ring), set(range(count)))
+        key = (service, client)
+        mailbox = self._mailboxes.get(key)
+        if mailbox is None:
+            mailbox = self._mailboxes[key] = Mailbox(self._sequence, now)
+            self._sequence += 1
+        self._submissions[grant.serial] = Submission(key, mailbox, bool(grant.ring), set(range(count)))
         self.queued += count
-        mailbox = self._mailboxes.setdefault(client, Mailbox(service, now))
         mailbox.owed += count
         mailbox.seen = now
-        return grant, batches
+        return grant, mailbox.number, batches
 
-    def done(self, serial: int, index: int, content: bytes, is_success: bool) -> str | None:
+    def done(self, serial: int, index: int, content: bytes, is_success: bool) -> Key | None:
         """Keep a result for its client; returns the client, `None` if nobody waits for it."""
         submission = self._submissions.get(serial)
         if submission is None or index not in submission.left:
@@ -190,37 +213,38 @@ class Desk:
         self._mixed = self._mixed and self.queued > 0
         self._successes += is_success
         self._failures += not is_success
-        mailbox = self._mailboxes.get(submission.client)
-        if mailbox is None:
+        mailbox = submission.mailbox
+        if mailbox.is_dropped:
             self.dropped += 1
             return None
         mailbox.owed -= 1
         mailbox.results.append(Result(self._sequence, serial, index, content))
         self._sequence += 1
-        mailbox.bytes += len(content)
-        self.bytes += len(content)
-        return submission.client
+        self._count(submission.key[0], mailbox, len(content))
+        return submission.key
 
-    def heard(self, client: str, now: float) -> None:
+    def _count(self, service: str, mailbox: Mailbox, size: int) -> None:
+        """Count bytes that are kept, or no more."""
+        mailbox.bytes += size
+        self.bytes += size
+        self._bytes[service] = self._bytes.get(service, 0) + size
+
+    def heard(self, key: Key, now: float) -> None:
         """Note that a client is there."""
-        mailbox = self._mailboxes.get(client)
+        mailbox = self._mailboxes.get(key)
         if mailbox is not None:
             mailbox.seen = now
 
-    def results(self, client: str, service: str, after: int, max_bytes: int) -> list[Result]:
+    def results(self, key: Key, after: int, max_bytes: int) -> list[Result]:
         """Return a client's next results, of about so many bytes; those up to ``after`` are confirmed and leave.
 
-        Raises Refusal (unknown-client, other-service).
+        Raises Refusal (unknown-client).
         """
-        mailbox = self._mailboxes.get(client)
+        mailbox = self._mailboxes.get(key)
         if mailbox is None:
-            raise Refusal("unknown-client", f"client {client}")
-        if mailbox.service != service:
-            raise Refusal("other-service", f"client {client}")
+            raise Refusal("unknown-client", f"client {key[1]}")
         while mailbox.results and mailbox.results[0].sequence <= after:
-            size = len(mailbox.results.popleft().content)
-            mailbox.bytes -= size
-            self.bytes -= size
+            self._count(key[0], mailbox, -len(mailbox.results.popleft().content))
         found: list[Result] = []
         size = 0
         for result in mailbox.results:
@@ -230,57 +254,60 @@ class Desk:
             size += len(result.content)
         return found
 
-    def knows(self, client: str) -> bool:
-        """Return whether anything is kept for a client."""
-        return client in self._mailboxes
+    def mailbox(self, key: Key) -> int | None:
+        """Return the number of a client's mailbox, `None` if nothing is kept for it."""
+        mailbox = self._mailboxes.get(key)
+        return None if mailbox is None else mailbox.number
 
-    def owes(self, client: str) -> int:
+    def owes(self, key: Key) -> int:
         """Return for how many URLs a client has no result yet, confirmed ones aside."""
-        mailbox = self._mailboxes.get(client)
+        mailbox = self._mailboxes.get(key)
         return 0 if mailbox is None else mailbox.owed + len(mailbox.results)
 
     def finished(self) -> int:
         """Return how many downloads have ended."""
         return self._successes + self._failures
 
-    def is_full(self) -> bool:
-        """Return whether results take all the memory that they may: nothing is started then."""
-        return self.bytes >= self._keep_bytes
+    def is_full(self, service: str) -> bool:
+        """Return whether a service's results take all the memory that they may: then nothing of it is started."""
+        return self._bytes.get(service, 0) >= self._keep_bytes // max(len(self.services), 1)
 
     def drop(self, now: float) -> list[tuple[str, str, int]]:
         """Drop what belongs to silent clients; returns service, client and number of URLs, to be told."""
-        silent = [client for client, mailbox in self._mailboxes.items() if mailbox.seen + self._keep < now]
         told = []
-        for client in silent:
-            mailbox = self._mailboxes.pop(client)
-            self.bytes -= mailbox.bytes
+        for key, mailbox in list(self._mailboxes.items()):
+            is_idle = not mailbox.owed and not mailbox.results and mailbox.seen + self._keep / 2 < now
+            if not is_idle and mailbox.seen + self._keep >= now:
+                continue
+            del self._mailboxes[key]
+            mailbox.is_dropped = True
+            self._count(key[0], mailbox, -mailbox.bytes)
             self.dropped += len(mailbox.results)
-            told.append((mailbox.service, client, mailbox.owed + len(mailbox.results)))
             self._mixed = self._mixed or mailbox.owed > 0
+            if not is_idle:
+                told.append((*key, mailbox.owed + len(mailbox.results)))
         master = now + self._offset
         self._spent = {serial: until for serial, until in self._spent.items() if until > master}
-        idle = [client for client, box in self._mailboxes.items() if not box.owed and not box.results]
-        for client in idle:
-            if self._mailboxes[client].seen + self._keep / 2 < now:
-                del self._mailboxes[client]
         return told
 
     def may_start(self, now: float) -> bool:
         """Return whether requests may start: the master was heard of lately enough."""
         return now < self._heard + self._hold
 
-    def _due(self, requests: Requests) -> list[tuple[float, Requests]]:
-        """Return requests with the time from which on they may start.
+    def _due(self, requests: Requests, after: float, now: float) -> list[tuple[float, Requests]]:
+        """Return requests with the time from which on they may start; raises Refusal for sites of other servers.
 
-        Raises Refusal unless this server owns all sites.
+        after: of the grant: the master may have moved it since the last heartbeat.
         """
         if self._owners.ring is None or set(requests.split(self._owners.ring, SITE)) != {self.name}:
             raise Refusal("ring-changed", "some of the sites are another download server's")
-        after = self._owners.after - self._offset + self._skew
+        self._owners = self._owners._replace(after=max(self._owners.after, after))
+        self._settle(now)
+        at = self._owners.after - self._offset + self._skew
         if self._before is None:
-            return [(after, requests)]
+            return [(at, requests)]
         parts = requests.split(self._before, SITE)
-        return [(0.0 if owner == self.name else after, part) for owner, part in parts.items()]
+        return [(0.0 if owner == self.name else at, part) for owner, part in parts.items()]
 
     def sort_out(self, requests: Requests) -> tuple[Requests, Requests, Requests]:
         """Divide requests that are about to start: those that may, whose site has moved, whose client is gone.
@@ -298,7 +325,7 @@ class Desk:
         for serial, index in tickets:
             submission = self._submissions.get(serial)
             is_robots = index < 0
-            is_wanted = submission is not None and submission.client in self._mailboxes
+            is_wanted = submission is not None and not submission.mailbox.is_dropped
             gone.append(not is_robots and not is_wanted)
             moved.append((serial, index) in foreign and submission is not None and submission.ringed and is_wanted)
         kept = [not (away or left) for away, left in zip(moved, gone, strict=True)]

@@ -18,7 +18,7 @@ from lycosa import _core
 from lycosa.assemble import shared_clocks
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.calls import Caller
-from lycosa.dispatch.desk import Desk
+from lycosa.dispatch.desk import Desk, Key
 from lycosa.dispatch.grant import digest_of
 from lycosa.dispatch.http import App, Call, Reply, Route, Tls, bind, field, is_loopback, reply, serving
 from lycosa.dispatch.lane import Lane, lane_job
@@ -92,14 +92,15 @@ class Downloader:
         self._lanes: dict[str, Lane] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._news: dict[str, asyncio.Event] = {}
+        self._news: dict[Key, asyncio.Event] = {}
+        self._is_ending = False
         self._speed = 0.0
-        self._pushes = Pushes(self.name, self.process, self._next, self._heard)
+        self._pushes = Pushes(self.name, self.process, self._next, self._heard, self.desk.mailbox)
         self.app = App(
             "downloader",
             {
-                ("POST", "/v1/downloads"): Route(self._downloads, MAX_SUBMITTED),
-                ("POST", "/v1/results"): Route(self._results, 4_096),
+                ("POST", "/v1/downloads"): Route(self._downloads, MAX_SUBMITTED, self._authorised),
+                ("POST", "/v1/results"): Route(self._results, 4_096, self._authorised),
                 ("GET", "/healthz"): Route(self._health),
                 ("GET", "/metrics"): Route(self._metrics),
             },
@@ -107,54 +108,53 @@ class Downloader:
 
     async def _downloads(self, call: Call) -> Reply:
         """Accept requests with a grant."""
-        service, client = self._authorised(call)
-        grant_text = call.fields.get("lycosa-grant", "")
+        service, client = key = self._authorised(call)
         receive = _receive_place(call)
         kind = call.fields.get("content-type", "")
+        # Made first: what cannot be downloaded must not spend its grant.
+        lane = self._lane(service)
         with self._lock:
-            grant, batches = self.desk.accept(
-                grant_text,
+            grant, mailbox, batches = self.desk.accept(
+                call.fields.get("lycosa-grant", ""),
                 service,
                 client,
                 digest_of(call.body),
-                lambda: read_requests(call.body, kind),
+                lambda: read_requests(call.body, kind, self._job.allow_ports),
                 time.monotonic(),
             )
-        lane = self._lane(service)
         for at, batch in batches:
             lane.add(at, batch)
         if receive is not None and self._tasks is not None:
-            self._pushes.begin(self._tasks, client, service, receive, call.fields.get("accept", ""))
-        return reply({"accepted": grant.urls, "process": self.process}, 202)
+            self._pushes.begin(self._tasks, key, receive, call.fields.get("accept", ""))
+        return reply({"accepted": grant.urls, "process": self.process, "mailbox": mailbox}, 202)
 
     async def _results(self, call: Call) -> Reply:
         """Return a client's next results; waits for the first."""
-        service, client = self._authorised(call)
+        key = self._authorised(call)
         given = call.json()
         after, wait = field(given, "after", int, 0), min(field(given, "wait", float, 0.0), MAX_WAIT)
         most = min(max(field(given, "max_bytes", int, MAX_RESULTS), 1), MAX_RESULTS)
-        self._heard(client)
-        body, kind, last, owed = await self._next(client, service, after, wait, most, call.fields.get("accept", ""))
+        self._heard(key)
+        body, kind, last, owed = await self._next(key, after, wait, most, call.fields.get("accept", ""))
         fields = (
             ("lycosa-sequence", str(last)),
             ("lycosa-owed", str(owed)),
             ("lycosa-process", self.process),
+            ("lycosa-mailbox", str(self.desk.mailbox(key) or 0)),
         )
         return Reply(200, body, fields, kind)
 
-    async def _next(
-        self, client: str, service: str, after: int, wait: float, most: int, accept: str
-    ) -> tuple[bytes, str, int, int]:
+    async def _next(self, key: Key, after: int, wait: float, most: int, accept: str) -> tuple[bytes, str, int, int]:
         """Return a client's next results: body, media type, number of the last one, and how many are owed."""
         until = time.monotonic() + wait
         while True:
             with self._lock:
-                results = self.desk.results(client, service, after, most)
-                owed = self.desk.owes(client)
+                results = self.desk.results(key, after, most)
+                owed = self.desk.owes(key)
             # Only for a client that the desk knows: names are anybody's.
-            news = self._news.setdefault(client, asyncio.Event())
+            news = self._news.setdefault(key, asyncio.Event())
             left = until - time.monotonic()
-            if results or not owed or left <= 0:
+            if results or not owed or left <= 0 or self._is_ending:
                 break
             news.clear()
             with contextlib.suppress(TimeoutError):
@@ -162,10 +162,10 @@ class Downloader:
         body, kind = write_results(results, accept)
         return body, kind, results[-1].sequence if results else after, owed
 
-    def _heard(self, client: str) -> None:
-        """Note that a client has taken results."""
+    def _heard(self, key: Key) -> None:
+        """Note that a client is there."""
         with self._lock:
-            self.desk.heard(client, time.monotonic())
+            self.desk.heard(key, time.monotonic())
 
     async def _health(self, call: Call) -> Reply:
         """Tell whether it may start downloads."""
@@ -204,16 +204,16 @@ class Downloader:
             lane = Lane(service, job, self.desk, self._lock, self._shared, self._clock, self._tell)
             self._lanes[service] = lane
             if self._tasks is not None:
-                self._tasks.create_task(asyncio.to_thread(lane.run))
+                self._tasks.create_task(_run(lane))
         return lane
 
-    def _tell(self, clients: Collection[str]) -> None:
+    def _tell(self, clients: Collection[Key]) -> None:
         """Wake those who wait for a client's results; called by lanes."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._wake, clients)
 
-    def _wake(self, clients: Collection[str]) -> None:
+    def _wake(self, clients: Collection[Key]) -> None:
         """Wake those who wait for a client's results."""
         for client in clients:
             if (news := self._news.get(client)) is not None:
@@ -228,7 +228,7 @@ class Downloader:
                 beat = self.desk.beat(self.address, self._slots, self._speed)
             given = {**beat._asdict(), "accepted": list(beat.accepted), "protocol": PROTOCOL}
             try:
-                answer = await self._master.post("/v1/heartbeats", given)
+                answer = await self._master.post("/v1/heartbeats", given, max(2 * period, 2.0))
             except Refusal as refusal:
                 if refusal.code in ("other-version", "bad-token"):
                     raise
@@ -246,7 +246,7 @@ class Downloader:
             with self._lock:
                 dropped = self.desk.drop(time.monotonic())
                 total = self.desk.finished()
-                self._news = {client: news for client, news in self._news.items() if self.desk.knows(client)}
+                self._news = {key: news for key, news in self._news.items() if self.desk.mailbox(key) is not None}
             for service, client, count in dropped:
                 logger.warning(
                     "client %s of %s is silent: its %d URLs and results are dropped", client, service, count
@@ -258,7 +258,8 @@ class Downloader:
     @contextlib.asynccontextmanager
     async def running(self, listen: str, tls: Tls | None = None, address: str | None = None) -> AsyncIterator[str]:
         """Serve and download; yields the URL at which clients reach it. address: another one, behind a proxy."""
-        bound = bind(listen, is_closed=all(one["tokens"] for one in self.desk.services.values()))
+        # Services without tokens are refused to other machines one by one: which these are is not known yet.
+        bound = bind(listen, is_closed=True)
         async with serving(self.app, bound, tls) as url, asyncio.TaskGroup() as tasks:
             self._tasks, self._loop = tasks, asyncio.get_running_loop()
             self.address = address or url
@@ -268,8 +269,36 @@ class Downloader:
             finally:
                 beating.cancel()
                 self._pushes.end()
+                self._is_ending = True
+                self._wake(list(self._news))
                 for lane in self._lanes.values():
                     lane.close()
+
+
+async def _run(lane: Lane) -> None:
+    """Run a lane on a thread of its own; raises what it raises."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def tell(error: BaseException | None) -> None:
+        if ended.done():
+            return
+        if error is None:
+            ended.set_result(None)
+        else:
+            ended.set_exception(error)
+
+    def work() -> None:
+        error: BaseException | None = None
+        try:
+            lane.run()
+        except BaseException as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(tell, error)
+
+    threading.Thread(target=work, name=f"lycosa-lane-{lane.service}", daemon=True).start()
+    await ended
 
 
 def _receive_place(call: Call) -> ReceivingPlace | None:

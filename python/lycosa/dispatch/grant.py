@@ -32,6 +32,7 @@ class Grant(NamedTuple):
     issued: float
     expires: float
     ring: int  # the version of the ring by which the URLs were divided; 0: they were not
+    after: float  # of that ring: before this time, sites with a new owner are not started
 
     def signed(self, key: _core.SigningKey) -> str:
         """Return the grant as text, signed by the master."""

@@ -78,6 +78,7 @@ class Route(NamedTuple):
 
     handle: Callable[[Call], Awaitable[Reply]]
     max_bytes: int = 0  # of a body
+    admit: Callable[[Call], object] | None = None  # raises Refusal by the head, before a body is read
 
 
 def reply(given: object, status: int = 200) -> Reply:
@@ -146,6 +147,8 @@ class App:
             given = fields.get(VERSION, str(PROTOCOL))
             if given != str(PROTOCOL):
                 raise Refusal("other-version", f"the request has version {given:.20}, this {self._what} {PROTOCOL}")
+            if route.admit is not None:
+                route.admit(Call(peer, fields, b""))
             body = await _body(receive, fields, route.max_bytes)
             return await route.handle(Call(peer, fields, body))
         except Refusal as refusal:
@@ -154,9 +157,7 @@ class App:
         except Exception:
             # Ours: who asked learns nothing of it, and others are served.
             logger.exception("%s: %s %s", self._what, scope["method"], path)
-            return reply(
-                {"error": "internal", "detail": "an error of the server, which its log has", "after": 1.0}, 500
-            )
+            return refused(Refusal("internal", after=1.0))
 
 
 def _refuse_constant(name: str) -> None:

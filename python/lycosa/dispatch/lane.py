@@ -14,7 +14,7 @@ from typing import Any
 
 from lycosa import _core
 from lycosa.dispatch.admission import due_by_rate
-from lycosa.dispatch.desk import Desk
+from lycosa.dispatch.desk import Desk, Key
 from lycosa.job import Job, make_job
 from lycosa.loop import BATCH, LONGEST_WAIT
 from lycosa.memory import shares
@@ -99,7 +99,7 @@ class Lane:
         lock: threading.Lock,
         shared: _core.Shared | None,
         clock: _core.Clock,
-        tell: Callable[[Collection[str]], None],
+        tell: Callable[[Collection[Key]], None],
     ) -> None:
         """job: of ``lane_job``. lock: of the desk. shared: clocks of hosts.
 
@@ -136,15 +136,16 @@ class Lane:
         self._feed(now)
         with self._lock:
             settings = self._desk.services.get(self.service)
-            may_start = self._desk.may_start(now) and not self._desk.is_full()
+            may_start = self._desk.may_start(now) and not self._desk.is_full(self.service)
         if settings is not None:
             self._pace.set(settings["rate"], settings["bytes_per_second"])
         allowed = self._pace.allowed(now) if may_start else 0
-        wait = self._frontier.wait()
-        if allowed:
-            self._start(min(allowed, self._fetch.free()), now)
-        if not allowed or wait == 0:
-            wait = max(wait, self._pace.wait(time.monotonic()) if may_start else LONGEST_WAIT)
+        wait = LONGEST_WAIT
+        if may_start:
+            wanted = min(allowed, self._fetch.free())
+            started = self._start(wanted, now) if wanted else 0
+            # With more to start the pace says when, else the frontier.
+            wait = self._frontier.wait() if started < wanted else self._pace.wait(time.monotonic())
         self._finish(self._fetch.completed(BATCH, min(wait, LONGEST_WAIT)))
 
     def _feed(self, now: float) -> None:
@@ -157,22 +158,26 @@ class Lane:
         for requests in due:
             self._frontier.add_requests(requests)
 
-    def _start(self, most: int, now: float) -> None:
-        """Start requests, without those that nobody waits for here any more."""
+    def _start(self, most: int, now: float) -> int:
+        """Start requests, without those that nobody waits for here any more; returns how many were ready."""
         requests = self._frontier.take(most)
-        if not len(requests):
-            return
+        count = len(requests)
+        if not count:
+            return 0
         with self._lock:
             requests, moved, gone = self._desk.sort_out(requests)
         self._pace.started(len(requests), now)
         self._fetch.submit(requests)
         refused = [*moved, *gone]
         if refused:
-            # The frontier is told an end that says nothing about the site.
+            # The frontier is told an end that says nothing about the site; what else it has settled is kept.
             ended = self._parser.unparsed(_core.Responses(each.fail("blocked", MOVED) for each in refused))
-            self._frontier.done(self._frontier.judge(ended))
+            outcomes = self._frontier.judge(ended)
+            self._frontier.done(outcomes)
+            away = set(moved.tickets())
             told = self._parser.unparsed(_core.Responses(each.fail("cancelled", MOVED) for each in moved))
-            self._keep(told.results())
+            self._keep([*told.results(), *(one for one in outcomes.results() if (one[0], one[1]) not in away)])
+        return count
 
     def _finish(self, responses: _core.Responses) -> None:
         """Judge what has ended, and keep results for their clients."""

@@ -76,7 +76,7 @@ class Master:
         without its master. handover: pause before a site is asked by another download server.
         """
         self.quotas = quotas
-        self.registry = Registry(now, period=period, hold=hold, handover=handover)
+        self.registry = Registry(now, period=period, hold=hold, handover=handover, is_first=life == 1)
         self.accounts: dict[str, Account] = {}
         self._key, self._next, self._seconds = key, (life << COUNTED_BITS) + 1, grant_seconds
         self._floor = 0.0  # tag of the service that was served last
@@ -179,7 +179,7 @@ class Master:
 
     def _grant(self, service: str, client: str, quota: Quota, account: Account, part: Part, now: float) -> Grant:
         """Grant a part, or raise Refusal; then nothing is counted."""
-        ring, names = self._servers(quota, part)
+        ring, after, names = self._servers(quota, part)
         if self.quotas.policy == "minute-window":
             name = self._by_minute(quota, account, part.urls, names, now)
         else:
@@ -192,23 +192,23 @@ class Master:
         expires = now + self._seconds
         self.registry.servers[name].grant(serial, part.urls, expires)
         process = self.registry.servers[name].beat.process
-        return Grant(serial, service, client, name, process, part.urls, part.digest, now, expires, ring)
+        return Grant(serial, service, client, name, process, part.urls, part.digest, now, expires, ring, after)
 
-    def _servers(self, quota: Quota, part: Part) -> tuple[int, list[str]]:
-        """Return the version of the ring (0: none is needed) and the servers that a part may be granted to."""
+    def _servers(self, quota: Quota, part: Part) -> tuple[int, float, list[str]]:
+        """Return version (0: none is needed) and ``after`` of the ring, and the servers that a part may go to."""
         live = [name for name in self.registry.servers if not quota.servers or name in quota.servers]
         if quota.placement == "idlest" or quota.servers:
             if part.server is not None:
                 live = [name for name in live if name == part.server]
-            return 0, live
+            return 0, 0.0, live
         ring = self.registry.ring()
         if ring is None and live:
             raise Refusal("ring-changed", "sites are changing their owners", self.registry.period)
         if ring is None:
-            return 0, []
+            return 0, 0.0, []
         if part.server is None:
             raise Refusal("malformed", "the service's URLs are divided by the ring: a part names its download server")
-        return ring.version, [name for name in live if name == part.server]
+        return ring.version, ring.after, [name for name in live if name == part.server]
 
     def _by_minute(self, quota: Quota, account: Account, count: int, names: list[str], now: float) -> str:
         """Decide by the published policy."""
@@ -230,12 +230,14 @@ class Master:
         """Decide by the smooth policy."""
         if count > quota.ahead:
             raise Refusal("too-large", f"{count} URLs at once; the service's burst is {quota.ahead}")
+        # What a smaller quota, or a clock that was ahead, has left is no debt.
+        account.due = min(account.due, now + quota.ahead / quota.rate)
         due, wait = due_by_rate(count, quota.rate, quota.ahead, account.due, now)
         if wait > 0:
             raise Refusal("over-quota", after=wait)
         tag = max(account.tag, self._floor)
         loads: list[Load] = [self.registry.room(name) for name in names]
-        found = choose_server(count, loads, self._rivals(service, now), quota.priority, tag)
+        found = choose_server(count, loads, self._rivals(service, names, now), quota.priority, tag)
         if not isinstance(found, int):
             if found == "no-capacity":
                 if account.refused < now - RIVAL:
@@ -247,12 +249,15 @@ class Master:
         account.tag = tag + count / quota.weight
         return names[found]
 
-    def _rivals(self, service: str, now: float) -> list[Rival]:
-        """Return the other services that were refused lately for want of room."""
+    def _rivals(self, service: str, servers: list[str], now: float) -> list[Rival]:
+        """Return the other services that were refused lately for want of room at one of these servers."""
+        quotas = self.quotas.services
         return [
-            Rival(self.quotas.services[name].priority, account.tag, account.asked)
+            Rival(quotas[name].priority, account.tag, account.asked)
             for name, account in self.accounts.items()
-            if name != service and account.refused >= now - RIVAL
+            if name != service
+            and account.refused >= now - RIVAL
+            and (not quotas[name].servers or not set(servers).isdisjoint(quotas[name].servers))
         ]
 
     def _of_service(self, name: str, quota: Quota, server: str, now: float) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.grant import Grant
-from lycosa.dispatch.http import App, Call, Reply, Route, Tls, bind, field, reply, serving
+from lycosa.dispatch.http import App, Call, Reply, Route, Tls, bind, field, is_loopback, reply, serving
 from lycosa.dispatch.life import begin_life
 from lycosa.dispatch.master import MAX_PARTS, PROTOCOL, Master, Part
 from lycosa.dispatch.quotas import NAME, Quotas
@@ -34,17 +34,17 @@ DIGEST_DIGITS = 64
 class MasterServer:
     """Answers questions and heartbeats by the rules of ``master``."""
 
-    def __init__(self, master: Master, public: bytes) -> None:
-        """public: the public key of what the master signs."""
-        self.master = master
+    def __init__(self, master: Master, public: bytes, now: Callable[[], float]) -> None:
+        """public: the public key of what the master signs. now: its clock, which never goes back."""
+        self.master, self._now = master, now
         self._public = base64.b64encode(public).decode()
         self.questions = 0
         self.app = App(
             "master",
             {
-                ("POST", "/v1/grants"): Route(self._grants, MAX_QUESTION),
-                ("POST", "/v1/heartbeats"): Route(self._heartbeat, MAX_BEAT),
-                ("POST", "/v1/servers"): Route(self._servers, 1_024),
+                ("POST", "/v1/grants"): Route(self._grants, MAX_QUESTION, self._admit),
+                ("POST", "/v1/heartbeats"): Route(self._heartbeat, MAX_BEAT, self._admit_downloader),
+                ("POST", "/v1/servers"): Route(self._servers, 1_024, self._admit),
                 ("GET", "/v1/key"): Route(self._key),
                 ("GET", "/healthz"): Route(self._health),
                 ("GET", "/metrics"): Route(self._metrics),
@@ -60,24 +60,23 @@ class MasterServer:
             raise Refusal("malformed", f"client: {client!r:.100}; allowed: 1 to 64 letters, digits, dots, hyphens, _")
         parts = [_part(part) for part in field(given, "parts", list)[: MAX_PARTS + 1]]
         self.questions += 1
-        now = time.time()
+        now = self._now()
         decided = self.master.ask(service, client, parts, now)
         return reply({"grants": [self._decided(one) for one in decided], **self.master.members(service, now)})
 
     async def _servers(self, call: Call) -> Reply:
         """Tell a service which download servers are live, and the ring."""
-        service, now = self._asked(call, call.json()), time.time()
+        service, now = self._asked(call, call.json()), self._now()
         self.master.registry.look(now)
         return reply(self.master.members(service, now))
 
     async def _heartbeat(self, call: Call) -> Reply:
         """Take a heartbeat."""
-        check_access(call, self.master.quotas.downloaders)
         given = call.json()
         version = given.get("protocol")
         if version != PROTOCOL:
             raise Refusal("other-version", f"the download server has version {version!r:.20}, this master {PROTOCOL}")
-        return reply(self.master.heartbeat(_beat(given), time.time()))
+        return reply({**self.master.heartbeat(_beat(given), self._now()), "key": self._public})
 
     async def _key(self, call: Call) -> Reply:
         """Tell the public key with which grants are verified."""
@@ -91,13 +90,24 @@ class MasterServer:
     async def _statistics(self, call: Call) -> Reply:
         """Tell what ``lycosa master top`` shows."""
         check_access(call, self.master.quotas.downloaders)
-        return reply(self.master.statistics(time.time()))
+        return reply(self.master.statistics(self._now()))
 
     async def _metrics(self, call: Call) -> Reply:
         """Tell the same to Prometheus."""
         check_access(call, self.master.quotas.downloaders)
-        text = "".join(_metrics(self.master.statistics(time.time())))
+        text = "".join(_metrics(self.master.statistics(self._now())))
         return Reply(200, text.encode(), kind="text/plain; version=0.0.4; charset=utf-8")
+
+    def _admit(self, call: Call) -> None:
+        """Refuse, by the head alone, who has a token of no service while all services need one."""
+        quotas = self.master.quotas.services.values()
+        if any(not quota.tokens for quota in quotas) and is_loopback(call.peer):
+            return
+        check_access(call, [token for quota in quotas for token in quota.tokens])
+
+    def _admit_downloader(self, call: Call) -> None:
+        """Refuse who is no download server."""
+        check_access(call, self.master.quotas.downloaders)
 
     def _asked(self, call: Call, given: dict[str, Any]) -> str:
         """Return the service of a question whose token is one of the service's."""
@@ -182,9 +192,15 @@ async def run_master(
     if tls is not None:
         tls.check()
     life = begin_life(state)
+    # Steps of the wall clock are no time: it only says when this life began.
+    offset = time.time() - time.monotonic()
+
+    def now() -> float:
+        return time.monotonic() + offset
+
     try:
-        master = Master(quotas, life.key, life.number, time.time(), **settings)
-        server = MasterServer(master, life.key.public)
+        master = Master(quotas, life.key, life.number, now(), **settings)
+        server = MasterServer(master, life.key.public, now)
         bound = bind(listen, is_closed=quotas.is_closed())
 
         def reload() -> None:
@@ -197,20 +213,20 @@ async def run_master(
             master.reload(fresh)
             logger.info("quotas reloaded: %s", ", ".join(sorted(fresh.services)))
 
-        async with serving(server.app, bound, tls) as url, _looking(master):
+        async with serving(server.app, bound, tls) as url, _looking(master, now):
             yield url, reload, master
     finally:
         life.lock.close()
 
 
 @contextlib.asynccontextmanager
-async def _looking(master: Master) -> AsyncIterator[None]:
+async def _looking(master: Master, clock: Callable[[], float]) -> AsyncIterator[None]:
     """Tell of download servers that come and go, while a master runs."""
 
     async def look() -> None:
         known: set[str] = set()
         while True:
-            master.registry.look(time.time())
+            master.registry.look(clock())
             now = set(master.registry.servers)
             for name in sorted(now - known):
                 logger.info("download server %s is here: %s", name, master.registry.servers[name].beat.address)

@@ -117,7 +117,7 @@ def _schemas() -> dict[str, Any]:
         "settled": {"type": "boolean", "description": "Whether servers that are missing are gone."},
         "servers": {"type": "object", "additionalProperties": _object("address process", address=text, process=text)},
     }
-    codes = {"type": "string", "enum": [*CODES, "internal"], "description": _meanings()}
+    codes = {"type": "string", "enum": [*CODES], "description": _meanings()}
     granted = _object("grant serial server expires", grant=text, serial=whole, server=text, expires=number)
     return {
         "Name": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},

@@ -24,6 +24,7 @@ class Granted(Generic[T]):
     place: Place
     requests: list[T | None]
     left: int
+    mailbox: int | None = None  # in which the results will be; None: it is not known yet
 
 
 class Pending(Generic[T]):
@@ -80,6 +81,21 @@ class Pending(Generic[T]):
     def granted(self, serial: int, place: Place, requests: list[T]) -> None:
         """Note requests that are submitted with a grant."""
         self._grants[serial] = Granted(place, list(requests), len(requests))
+
+    def accepted(self, serial: int, mailbox: int) -> None:
+        """Note that a download server has accepted a grant, and in which mailbox it puts the results."""
+        granted = self._grants.get(serial)
+        if granted is not None:
+            granted.mailbox = mailbox
+
+    def only(self, place: Place, mailbox: int) -> int:
+        """Have requests wait again whose results were in an earlier mailbox of a server; returns how many."""
+        gone = [
+            serial
+            for serial, one in self._grants.items()
+            if one.place == place and one.mailbox is not None and one.mailbox != mailbox
+        ]
+        return sum(self.failed(serial) for serial in gone)
 
     def failed(self, serial: int) -> int:
         """Have requests wait again whose grant has come to nothing; returns how many."""

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import aiohttp
 
 from lycosa.dispatch.calls import Caller
+from lycosa.dispatch.desk import Key
+from lycosa.dispatch.jsons import write_json
 from lycosa.dispatch.refusal import Refusal
 
 logger = logging.getLogger("lycosa")
@@ -22,7 +24,10 @@ logger = logging.getLogger("lycosa")
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 10.0
 
 #: Seconds for which results are waited for at once, bytes that are sent at once, and seconds for a receiver's answer.
-WAIT, MAX_BYTES, WITHIN = 30.0, 4 << 20, 30.0
+WAIT, MAX_BYTES, WITHIN = 10.0, 4 << 20, 30.0
+
+#: Bytes of a receiver's answer.
+MAX_ANSWER = 4_096
 
 
 class Place(NamedTuple):
@@ -33,71 +38,89 @@ class Place(NamedTuple):
     key: str  # by which it knows that a download server was told of the port by itself
 
 
-#: Returns results: client, service, after, wait, most bytes, accept → body, media type, last sequence, how many are
-#: owed.
-Next = Callable[[str, str, int, float, int, str], Awaitable[tuple[bytes, str, int, int]]]
+#: Returns results: client, after, wait, most bytes, accept → body, media type, last sequence, how many are owed.
+Next = Callable[[Key, int, float, int, str], Awaitable[tuple[bytes, str, int, int]]]
 
 
 class Pushes:
     """Pushes results, with a task for each client that has a receiving port."""
 
-    def __init__(self, server: str, process: str, next_results: Next, heard: Callable[[str], None]) -> None:
-        """next_results: returns a client's next results and forgets those before.
+    def __init__(
+        self,
+        server: str,
+        process: str,
+        next_results: Next,
+        heard: Callable[[Key], None],
+        mailbox: Callable[[Key], int | None],
+    ) -> None:
+        """next_results: returns a client's next results and forgets those before. heard: told of one that took some.
 
-        Heard: told of a client that took some.
+        mailbox: returns the number of a client's mailbox, `None` once it was dropped.
         """
-        self._server, self._process, self._next, self._heard = server, process, next_results, heard
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._places: dict[str, Place] = {}
+        self._server, self._process = server, process
+        self._next, self._heard, self._mailbox = next_results, heard, mailbox
+        self._tasks: dict[Key, asyncio.Task[None]] = {}
+        self._places: dict[Key, Place] = {}
 
-    def begin(self, tasks: asyncio.TaskGroup, client: str, service: str, place: Place, accept: str) -> None:
+    def begin(self, tasks: asyncio.TaskGroup, key: Key, place: Place, accept: str) -> None:
         """Push a client's results to a place from now on, unless that is being done."""
-        self._places[client] = place
-        task = self._tasks.get(client)
-        if task is None or task.done():
-            self._tasks[client] = tasks.create_task(self._push(client, service, accept))
+        self._places[key] = place
+        if key not in self._tasks:
+            self._tasks[key] = tasks.create_task(self._push(key, accept))
 
     def end(self) -> None:
         """Push nothing more."""
         for task in self._tasks.values():
             task.cancel()
 
-    async def _push(self, client: str, service: str, accept: str) -> None:
+    async def _push(self, key: Key, accept: str) -> None:
         """Push until nothing is owed any more, or the client's results were dropped."""
         after, pause = 0, FIRST_PAUSE
-        greeted: Place | None = None
-        while True:
-            place = self._places[client]
+        while self._mailbox(key) is not None:
+            place = self._places[key]
             host = f"[{place.peer}]" if ":" in place.peer else place.peer
             async with Caller(f"http://{host}:{place.port}") as receiver:
                 try:
-                    if greeted != place:
-                        known = await receiver.get("/v1/receiver")
-                        if known.get("client") != client:
-                            raise Refusal("unknown-client", f"{host}:{place.port} receives for another client")
-                        greeted = place
-                        self._heard(client)
-                    while self._places[client] == place:
-                        body, kind, last, owed = await self._next(client, service, after, WAIT, MAX_BYTES, accept)
+                    await self._greet(receiver, key)
+                    while self._places[key] == place:
+                        body, kind, last, owed = await self._next(key, after, WAIT, MAX_BYTES, accept)
                         if last > after:
-                            fields = {
-                                "content-type": kind,
-                                "authorization": f"Bearer {place.key}",
-                                "lycosa-server": self._server,
-                                "lycosa-process": self._process,
-                                "lycosa-sequence": str(last),
-                            }
-                            await receiver.send("/v1/results", body, fields, WITHIN)
+                            await receiver.send(
+                                "/v1/results", body, self._fields(place, kind, last), WITHIN, MAX_ANSWER
+                            )
                             after, pause = last, FIRST_PAUSE
-                            self._heard(client)
+                            self._heard(key)
                         elif not owed:
+                            self._forget(key)
                             return
+                        else:
+                            await self._greet(receiver, key)  # it is still there
                 except Refusal as refusal:
-                    if refusal.code in ("unknown-client", "other-service"):
-                        return
-                    logger.info("the receiver of client %s refuses results: %s", client, refusal)
+                    logger.info("results of client %s of %s are not pushed: %s", key[1], key[0], refusal)
                 except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                    logger.info("the receiver of client %s does not answer: %s", client, error)
-            greeted = None
+                    logger.info("the receiver of client %s of %s does not answer: %s", key[1], key[0], error)
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+        self._forget(key)
+
+    def _forget(self, key: Key) -> None:
+        """Push nothing more to a client; what it submits from now on begins anew."""
+        self._tasks.pop(key, None)
+        self._places.pop(key, None)
+
+    async def _greet(self, receiver: Caller, key: Key) -> None:
+        """Check that a receiver is the client's, before anything is told to it."""
+        _, answer = await receiver.send("/v1/receiver", None, {}, WITHIN, MAX_ANSWER)
+        if answer != write_json({"client": key[1]}):
+            raise Refusal("unknown-client", f"{receiver.url} receives for somebody else, or is no receiver")
+        self._heard(key)
+
+    def _fields(self, place: Place, kind: str, last: int) -> dict[str, str]:
+        """Return the header fields of results."""
+        return {
+            "content-type": kind,
+            "authorization": f"Bearer {place.key}",
+            "lycosa-server": self._server,
+            "lycosa-process": self._process,
+            "lycosa-sequence": str(last),
+        }

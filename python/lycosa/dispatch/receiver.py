@@ -25,9 +25,12 @@ class Receiver:
 
     async def _pushed(self, call: Call) -> Reply:
         """Take results of a download server that this client has submitted to."""
-        check_access(call, [digest_of_token(self.key)])
         await self._take(call.body)
         return reply({})
+
+    def _admit(self, call: Call) -> None:
+        """Refuse who was not told of the port by this client."""
+        check_access(call, [digest_of_token(self.key)])
 
     async def _known(self, call: Call) -> Reply:
         """Say whose port it is."""
@@ -37,7 +40,7 @@ class Receiver:
     async def listening(self) -> AsyncIterator[None]:
         """Receive."""
         routes = {
-            ("POST", "/v1/results"): Route(self._pushed, MAX_PUSHED),
+            ("POST", "/v1/results"): Route(self._pushed, MAX_PUSHED, self._admit),
             ("GET", "/v1/receiver"): Route(self._known),
         }
         bound = bind(self._listen, is_closed=True)

@@ -38,6 +38,8 @@ CODES: dict[str, Code] = {
     "unknown-client": Code(
         404, True, "no results are kept for this client: none were asked for, or they were dropped"
     ),
+    "internal": Code(500, True, "an error of the server, which its log has"),
+    "unavailable": Code(503, True, "the server, or a proxy before it, does not serve now"),
     "fenced": Code(503, True, "the download server has not reached its master for too long"),
 }
 

@@ -91,11 +91,15 @@ class Registry:
     ``look`` is to be called at least once a period.
     """
 
-    def __init__(self, now: float, *, period: float, hold: float, handover: float) -> None:
-        """Know none yet. period: of heartbeats."""
+    def __init__(self, now: float, *, period: float, hold: float, handover: float, is_first: bool = True) -> None:
+        """Know none yet. period: of heartbeats. is_first: no master was before this one.
+
+        Of an earlier master's ring it knows what servers report: some that have gone may still be fenced by it.
+        """
         self.period, self.hold, self.handover = period, hold, handover
         self.servers: dict[str, Server] = {}
         self._began = now
+        self._floor = 0.0 if is_first else now + hold + handover  # of `after`, for sites that are new to a server
         self._look_at, self._looked = 0.0, now
         self._active: Ring | None = None
         self._proposed = Ring(0, {}, 0.0)
@@ -112,7 +116,7 @@ class Registry:
             known.end(serial)
         if self._proposed.version == 0 and beat.ring and beat.members:
             # The master was restarted: the ring goes on. Members that are not heard of have a grace.
-            self._proposed = Ring(beat.ring, dict(beat.members), now + self.handover)
+            self._proposed = Ring(beat.ring, dict(beat.members), max(now + self.handover, self._floor))
             self._gone = {name: self._began for name in beat.members if name != beat.server}
         elif beat.ring > self._proposed.version:
             # Of two servers one had confirmed a later ring before the restart: a new one supersedes both.
@@ -175,7 +179,7 @@ class Registry:
         if members != dict(self._proposed.members):
             removed = [self._gone[name] for name in self._proposed.members if name in self._gone]
             until = max((heard + self.hold for heard in removed), default=now)
-            after = max(until, now, self._proposed.after - self.handover) + self.handover
+            after = max(max(until, now) + self.handover, self._proposed.after, self._floor)
             self._proposed = Ring(self._proposed.version + 1, members, after)
             self._active = None
             self._gone = {name: heard for name, heard in self._gone.items() if name in members}

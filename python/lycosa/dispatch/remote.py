@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import threading
@@ -48,7 +49,8 @@ class RemoteFetch:
         if not len(requests):
             return
         self._in_flight += len(requests)
-        self._running().call_soon_threadsafe(self._client.add, list(requests))
+        with contextlib.suppress(RuntimeError):  # the loop has ended by an error, which `completed` raises
+            self._running().call_soon_threadsafe(self._client.add, list(requests))
 
     def completed(self, max: int, within: float) -> Responses:
         """Return complete responses; raises DispatchError where the service refuses the crawl."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lycosa import _core
 from lycosa.dispatch.desk import Result
 from lycosa.dispatch.refusal import Refusal
 from lycosa.errors import JobVersionError, SettingError
@@ -20,15 +21,19 @@ JSON = "application/json"
 MEMBERS = {"url", "method", "headers", "body", "priority", "etag", "last_modified"}
 
 
-def read_requests(body: bytes, kind: str) -> Requests:
-    """Return the requests of a body; raises Refusal for the whole if one is wrong."""
+def read_requests(body: bytes, kind: str, ports: Sequence[int] = ()) -> Requests:
+    """Return the requests of a body; raises Refusal for the whole if one is wrong. ports: allowed, though blocked."""
     kind = kind.partition(";")[0].strip().lower()
     read = READERS.get(kind)
     if read is None:
         raise Refusal("malformed", f"content-type: {kind!r:.100}; allowed: {', '.join(READERS)}")
     try:
         # Whatever else a record says is not for others to decide.
-        return read(body).declared()
+        requests = read(body).declared()
+        for request in requests:
+            if request.port not in (80, 443):
+                _core.check_port(request.url, ports)
+        return requests
     except JobVersionError as error:
         raise Refusal("other-version", str(error)) from None
     except (ValueError, TypeError, SettingError, RecursionError) as error:

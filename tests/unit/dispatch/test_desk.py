@@ -56,6 +56,7 @@ def grant(batch: Requests, **changed: Any) -> Grant:
         issued=WALL,
         expires=WALL + 30,
         ring=1,
+        after=0.0,
     )
     return given._replace(**changed)
 
@@ -66,7 +67,7 @@ def submit(
     """Submit a batch with a grant; returns what may start, and when."""
     usual: dict[str, Any] = {"service": "news", "client": "c1", "digest": digest_of(batch.encode())}
     told = {**usual, **changed}
-    _, batches = one.accept(given.signed(KEY), told["service"], told["client"], told["digest"], lambda: batch, now)
+    _, _, batches = one.accept(given.signed(KEY), told["service"], told["client"], told["digest"], lambda: batch, now)
     return batches
 
 
@@ -124,17 +125,17 @@ def test_the_masters_clock_decides_when_a_grant_ends() -> None:
 def test_results_stay_until_they_are_confirmed() -> None:
     one, batch = desk(), requests()
     submit(one, grant(batch), batch)
-    assert one.done(7, 0, b"zero", True) == "c1"
-    assert one.done(7, 2, b"two", True) == "c1"
-    first = one.results("c1", "news", 0, 1 << 20)
+    assert one.done(7, 0, b"zero", True) == ("news", "c1")
+    assert one.done(7, 2, b"two", True) == ("news", "c1")
+    first = one.results(("news", "c1"), 0, 1 << 20)
     assert [(result.place, result.content) for result in first] == [(0, b"zero"), (2, b"two")]
-    assert one.results("c1", "news", 0, 1 << 20) == first, "the answer was lost: it is given again"
-    assert one.owes("c1") == 3
+    assert one.results(("news", "c1"), 0, 1 << 20) == first, "the answer was lost: it is given again"
+    assert one.owes(("news", "c1")) == 3
     one.done(7, 1, b"one", False)
-    [last] = one.results("c1", "news", first[-1].sequence, 1 << 20)
+    [last] = one.results(("news", "c1"), first[-1].sequence, 1 << 20)
     assert last.content == b"one"
-    assert one.results("c1", "news", last.sequence, 1 << 20) == []
-    assert (one.owes("c1"), one.bytes, one.queued) == (0, 0, 0)
+    assert one.results(("news", "c1"), last.sequence, 1 << 20) == []
+    assert (one.owes(("news", "c1")), one.bytes, one.queued) == (0, 0, 0)
 
 
 def test_a_result_is_taken_once() -> None:
@@ -144,7 +145,7 @@ def test_a_result_is_taken_once() -> None:
     assert one.done(7, 0, b"again", True) is None
     assert one.done(7, 99, b"none", True) is None
     assert one.done(99, 0, b"none", True) is None
-    assert len(one.results("c1", "news", 0, 1 << 20)) == 1
+    assert len(one.results(("news", "c1"), 0, 1 << 20)) == 1
 
 
 def test_results_come_in_answers_of_so_many_bytes_and_at_least_one() -> None:
@@ -152,18 +153,49 @@ def test_results_come_in_answers_of_so_many_bytes_and_at_least_one() -> None:
     submit(one, grant(batch), batch)
     for index in range(3):
         one.done(7, index, bytes(100), True)
-    assert len(one.results("c1", "news", 0, 250)) == 2
-    assert len(one.results("c1", "news", 0, 1)) == 1
+    assert len(one.results(("news", "c1"), 0, 250)) == 2
+    assert len(one.results(("news", "c1"), 0, 1)) == 1
 
 
 def test_another_client_or_service_gets_nothing() -> None:
     one, batch = desk(), requests()
     submit(one, grant(batch), batch)
     one.done(7, 0, b"secret", True)
-    with pytest.raises(Refusal, match="unknown-client"):
-        one.results("c2", "news", 0, 1 << 20)
-    with pytest.raises(Refusal, match="other-service"):
-        one.results("c1", "other", 0, 1 << 20)
+    for key in (("news", "c2"), ("other", "c1")):
+        with pytest.raises(Refusal, match="unknown-client"):
+            one.results(key, 0, 1 << 20)
+
+
+def test_clients_of_two_services_with_one_name_are_two() -> None:
+    one, batch = desk(), requests(1)
+    submit(one, grant(batch, service="other", serial=6), batch, service="other")
+    submit(one, grant(batch), batch)
+    one.done(7, 0, b"of news", True)
+    one.done(6, 0, b"of other", True)
+    assert [result.content for result in one.results(("news", "c1"), 0, 1 << 20)] == [b"of news"]
+    assert [result.content for result in one.results(("other", "c1"), 0, 1 << 20)] == [b"of other"]
+
+
+def test_a_mailbox_that_was_dropped_and_made_again_is_another_one() -> None:
+    one, batch = desk(keep=10.0), requests(2)
+    submit(one, grant(batch), batch)
+    before = one.mailbox(("news", "c1"))
+    one.drop(NOW + 11)
+    assert one.mailbox(("news", "c1")) is None
+    submit(one, grant(batch, serial=8), batch, now=NOW + 12)
+    assert one.mailbox(("news", "c1")) not in (None, before)
+    assert one.done(7, 0, b"of before", True) is None
+    assert one.owes(("news", "c1")) == 2, "what was dropped is not owed"
+    assert one.done(8, 0, b"now", True) == ("news", "c1")
+
+
+def test_one_service_does_not_take_the_memory_of_another() -> None:
+    one, batch = desk(keep_bytes=1_000), requests()
+    one.services["other"] = {"tokens": []}
+    submit(one, grant(batch), batch)
+    one.done(7, 0, bytes(600), True)
+    assert one.is_full("news")
+    assert not one.is_full("other")
 
 
 def test_results_of_a_silent_client_are_dropped_and_told() -> None:
@@ -182,7 +214,7 @@ def test_results_of_a_silent_client_are_dropped_and_told() -> None:
 def test_a_client_that_asks_is_not_silent() -> None:
     one, batch = desk(), requests()
     submit(one, grant(batch), batch)
-    one.heard("c1", NOW + 50)
+    one.heard(("news", "c1"), NOW + 50)
     assert one.drop(NOW + 100) == []
 
 
@@ -190,12 +222,12 @@ def test_what_a_client_confirms_stays_unambiguous_after_its_mailbox_was_empty() 
     one, batch = desk(), requests(1)
     submit(one, grant(batch), batch)
     one.done(7, 0, b"first", True)
-    [first] = one.results("c1", "news", 0, 1 << 20)
-    one.results("c1", "news", first.sequence, 1 << 20)
+    [first] = one.results(("news", "c1"), 0, 1 << 20)
+    one.results(("news", "c1"), first.sequence, 1 << 20)
     one.drop(NOW + 40)  # it is forgotten
     submit(one, grant(batch, serial=8, expires=WALL + 90), batch, now=NOW + 20)
     one.done(8, 0, b"second", True)
-    [second] = one.results("c1", "news", first.sequence, 1 << 20)
+    [second] = one.results(("news", "c1"), first.sequence, 1 << 20)
     assert second.content == b"second"
 
 
@@ -256,6 +288,30 @@ def test_sites_that_came_with_a_ring_wait_and_others_do_not() -> None:
     assert at_once == [len(mine)]
     assert sum(count for count, _ in later) == 200 - len(mine)
     assert all(at >= NOW + 31 for _, at in later)
+
+
+def test_a_second_ring_does_not_forget_that_sites_of_the_first_wait() -> None:
+    one = desk()
+    hear(one, NOW, 2, ("d1", "d2"))
+    mine = owners(["d1", "d2"])["d1"]
+    hear(one, NOW + 1, 3, ("d1",), after=NOW + 31)
+    # Another ring in which the same sites are its own: those of d2 wait all the same.
+    hear(one, NOW + 8, 4, ("d1",), after=NOW + 31)
+    batch = requests(200)
+    batches = submit(one, grant(batch, ring=4), batch, now=NOW + 8)
+    assert sum(len(part) for at, part in batches if at <= NOW + 8) == len(mine)
+    # Once their time has come they are its own.
+    hear(one, NOW + 29, 4, ("d1",), after=NOW + 31)
+    hear(one, NOW + 58, 4, ("d1",), after=NOW + 31)
+    later = submit(one, grant(batch, ring=4, serial=9, expires=WALL + 90), batch, now=NOW + 58)
+    assert all(at <= NOW + 58 for at, _ in later)
+
+
+def test_a_grant_may_know_a_later_time_than_the_last_heartbeat() -> None:
+    one, batch = desk(), requests(1)
+    hear(one, NOW, 3, ("d1",))
+    [(at, _)] = submit(one, grant(batch, ring=3, after=WALL + 20), batch)
+    assert at >= NOW + 20
 
 
 def test_sites_that_leave_with_a_ring_are_not_started_here() -> None:

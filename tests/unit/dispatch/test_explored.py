@@ -133,13 +133,16 @@ class World:
         desk = self.desks[server]
         serial = serial_of(text)
         try:
-            grant, batches = desk.accept(text, "news", "c", digest_of(batch.encode()), lambda: batch, self.now)
+            grant, mailbox, batches = desk.accept(
+                text, "news", "c", digest_of(batch.encode()), lambda: batch, self.now
+            )
         except Refusal as refusal:
             if refusal.code != "spent-serial":
                 self.pending.failed(serial)
             return
         assert (desk.process, grant.serial) not in self.accepted
         self.accepted.append((desk.process, grant.serial))
+        self.pending.accepted(grant.serial, mailbox)
         self.queues[server] += [ticket for _, part in batches for ticket in part.tickets()]
 
     def lose(self, number: int) -> None:
@@ -156,7 +159,7 @@ class World:
         desk = self.desks[name]
         place = (name, desk.process)
         try:
-            results = desk.results("c", "news", self.after.get(place, 0), 1 << 20)
+            results = desk.results(("news", "c"), self.after.get(place, 0), 1 << 20)
         except Refusal:
             self.pending.lost(place)
             return

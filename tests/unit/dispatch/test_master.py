@@ -209,3 +209,14 @@ def test_reloaded_quotas_apply_at_once_and_counts_stay() -> None:
     assert codes(one.ask("news", "c", [Part("d1", 900, DIGEST)], START + 1)) == ["yes"]
     with pytest.raises(Refusal, match="unknown-service"):
         one.ask("old", "c", [Part("d1", 1, DIGEST)], START)
+
+
+def test_a_smaller_quota_or_a_clock_that_was_ahead_leaves_no_debt() -> None:
+    one = master(quotas(news={"rate": 0.01, "burst": 100}), period=3_600.0)
+    beat_until_ready(one, "d1")
+    assert codes(one.ask("news", "c", [Part("d1", 100, DIGEST)], START)) == ["yes"]
+    one.reload(quotas(news={"rate": 1_000, "burst": 1_000}))
+    [refusal] = one.ask("news", "c", [Part("d1", 1_000, DIGEST)], START + 1)
+    assert isinstance(refusal, Refusal)
+    assert refusal.after <= 1, "a burst at most"
+    assert codes(one.ask("news", "c", [Part("d1", 1_000, DIGEST)], START + 2.1)) == ["yes"]
