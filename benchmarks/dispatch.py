@@ -120,7 +120,9 @@ def remote_fetch(report: Report, options: Options, cores: Cores, folder: Path) -
         parts: dict[str, list[float]] = {"crawl": [], "download server": [], "master": []}
         for _ in range(QUICK_ROUNDS if options.quick else ROUNDS):
             for name in names:
-                task = Task(site, root, folder / "crawl", cores.client, None)
+                crawl = folder / "crawl"
+                crawl.mkdir(exist_ok=True)
+                task = Task(site, root, crawl, cores.client, None)
                 if name == "local":
                     costs[name].append(lycosa_crawl(task).cpu / PAGES * 1e6)
                     continue

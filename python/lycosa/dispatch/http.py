@@ -304,7 +304,9 @@ def bind(listen: str, *, is_closed: bool) -> socket.socket:
     if not is_loopback(str(address)) and not is_closed:
         allowed = "an address of this machine alone, such as 127.0.0.1:7700; others once all services have tokens"
         raise SettingError("--listen", listen, allowed)
-    bound = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    # asyncio sends small writes at once (TCP_NODELAY) only where the protocol is named.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((str(address), port))
