@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import secrets
 import socket
@@ -53,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; returns the exit status."""
     from lycosa.cli.crawl import assignment
     from lycosa.cli.told import told
+    from lycosa.dispatch import loops
     from lycosa.errors import SettingError
     from lycosa.job import absolute_paths, make_job, merge, read_job
 
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
             raise SettingError(name, value, f"{least:g} to {most:g}")
     job.check_contact()
     with told(quiet=args.quiet):
-        asyncio.run(_serve(args, job))
+        loops.run(_serve(args, job))
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +107,7 @@ def run_top(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; returns the exit status."""
     from lycosa.cli.told import told
+    from lycosa.dispatch import loops
     from lycosa.dispatch.quotas import new_token, read_quotas
     from lycosa.errors import SettingError
 
@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
             )
         return 0
     with told(quiet=args.quiet):
-        asyncio.run(_serve(args))
+        loops.run(_serve(args))
     return 0
 
 

@@ -297,23 +297,22 @@ class Client:
 
     async def _collect(self, place: Place, caller: Caller) -> None:
         """Fetch the results of one download server, as long as something is under way there."""
-        pause = FIRST_PAUSE
+        pause, is_wanted = FIRST_PAUSE, True
         try:
-            while self.pending.places().get(place):
+            # The last question, with nothing under way any more, confirms what was taken over before.
+            while is_wanted or self.pending.places().get(place):
+                is_wanted = bool(self.pending.places().get(place))
                 try:
-                    content = await self._results(place, caller, WAIT)
+                    content = await self._results(place, caller, WAIT if is_wanted else 0)
                 except (aiohttp.ClientError, TimeoutError, OSError):
                     content = None
                 if content:
                     pause = FIRST_PAUSE
                     await self._settle(content)
-                else:
+                elif is_wanted:
                     # A server that has nothing, or does not answer, is not asked at once again.
                     await asyncio.sleep(_jittered(pause))
                     pause = min(pause * 2, LONGEST_PAUSE if content is None else 1.0)
-            # What was taken over last is confirmed, so that the server need not keep it.
-            with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
-                await self._results(place, caller, 0)
         finally:
             self._collecting.pop(place, None)
 

@@ -42,6 +42,9 @@ MAX_WAIT = 30.0
 #: The key of a receiver.
 RECEIVE_KEY = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
+#: Seconds for which further results are gathered after the first: an answer costs as much as ten pages of them.
+GATHER = 0.005
+
 #: URLs queued for each slot: what a server may have ahead.
 QUEUED_PER_SLOT = 200
 
@@ -159,6 +162,7 @@ class Downloader:
             news.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(news.wait(), left)
+                await asyncio.sleep(GATHER)
         body, kind = write_results(results, accept)
         return body, kind, results[-1].sequence if results else after, owed
 

@@ -6,6 +6,7 @@ come from the DNS tiers, fetch downloads. All that starts counts, robots.txt as 
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -101,10 +102,7 @@ class Lane:
         clock: _core.Clock,
         tell: Callable[[Collection[Key]], None],
     ) -> None:
-        """job: of ``lane_job``. lock: of the desk. shared: clocks of hosts.
-
-        Tell: told of clients with new results.
-        """
+        """job: of ``lane_job``. lock: of the desk. shared: clocks of hosts. tell: hears of clients with results."""
         self.service, self._desk, self._lock, self._tell = service, desk, lock, tell
         memory = shares(job)
         self._names = _core.Names(job, clock)
@@ -144,9 +142,19 @@ class Lane:
         if may_start:
             wanted = min(allowed, self._fetch.free())
             started = self._start(wanted, now) if wanted else 0
-            # With more to start the pace says when, else the frontier.
-            wait = self._frontier.wait() if started < wanted else self._pace.wait(time.monotonic())
-        self._finish(self._fetch.completed(BATCH, min(wait, LONGEST_WAIT)))
+            if started < wanted:
+                wait = self._frontier.wait()
+            elif wanted == allowed:
+                wait = self._pace.wait(time.monotonic())
+            # Else no slot is free: an outcome comes first.
+        if self._fetch.in_flight():
+            # New requests do not wake it.
+            wait = min(wait, LONGEST_WAIT if self._fetch.free() == 0 else SPACING)
+            self._finish(self._fetch.completed(BATCH, wait))
+        else:
+            with contextlib.suppress(queue.Empty):
+                self._held.append(self._given.get(timeout=max(min(wait, LONGEST_WAIT), 0.001)))
+            self._finish(_core.Responses())
 
     def _feed(self, now: float) -> None:
         """Give the frontier what may start."""

@@ -8,6 +8,7 @@ import os
 import queue
 import threading
 
+from lycosa.dispatch import loops
 from lycosa.dispatch.client import Client
 from lycosa.errors import LycosaError
 from lycosa.records import Requests, Responses
@@ -94,7 +95,7 @@ class RemoteFetch:
                 for task in (taking, over):
                     task.cancel()
 
-        asyncio.run(work())
+        loops.run(work())
 
     async def _take(self) -> None:
         """Pass results to the crawl's thread; an error is passed on, too."""
