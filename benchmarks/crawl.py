@@ -198,10 +198,9 @@ def _peers() -> list[Peer]:
     ]
 
 
-# The same leave, pace and fields as the peers have; everything else is Lycosa's default.
-_JOB = """\
+#: The leave and the pace that peers have, too: the beginning of jobs, of which everything else is Lycosa's default.
+PACE = """\
 allow_addresses = ["127.0.0.0/8"]
-scope = "host"
 user_agent = "lycosa-benchmark/0.1 (+http://localhost/)"
 
 [politeness]
@@ -210,11 +209,16 @@ address_interval = 0
 response_multiple = 0
 host_concurrency = {concurrency}
 address_concurrency = {concurrency}
+"""
 
+# With the fields that peers have.
+_JOB = f"""\
+scope = "host"
+{PACE}
 [fetch]
-slots = {concurrency}
-{trust}
+slots = {{concurrency}}
+{{trust}}
 
 [store]
-fields = ["url", "status", "title", "link_count"{fields}]
+fields = ["url", "status", "title", "link_count"{{fields}}]
 """

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import nginx, static_site
-from benchmarks.crawl import CONCURRENCY, Task, lycosa_crawl, require_lycosa
+from benchmarks.crawl import CONCURRENCY, PACE, Task, lycosa_crawl, require_lycosa
 from benchmarks.harness import Cores, Options, environment, progress, run_parts
 from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
@@ -74,12 +74,6 @@ wrk.method = "POST"
 wrk.path = "/v1/grants"
 wrk.headers["Content-Type"] = "application/json"
 wrk.body = '%s'
-local refused = 0
-function response(status, headers, body)
-    if not string.find(body, '"grant":"', 1, true) then refused = refused + 1 end
-    if status ~= 200 then refused = refused + 1 end
-end
-function done() end
 """
 
 
@@ -228,25 +222,11 @@ def master(folder: Path, quotas: str, cores: Cores) -> Iterator[Running]:
         running.end()
 
 
-_JOB = """
-allow_addresses = ["127.0.0.0/8"]
-user_agent = "lycosa-benchmark/0.1 (+http://localhost/)"
-
-[politeness]
-host_interval = 0
-address_interval = 0
-response_multiple = 0
-host_concurrency = {concurrency}
-address_concurrency = {concurrency}
-share_clocks = false
-"""
-
-
 @contextlib.contextmanager
 def downloaders(folder: Path, url: str, count: int, cores: Cores) -> Iterator[list[Running]]:
     """Run download servers."""
     job = folder / "downloader.toml"
-    job.write_text(_JOB.format(concurrency=CONCURRENCY))
+    job.write_text(f"{PACE.format(concurrency=CONCURRENCY)}share_clocks = false\n")
     with contextlib.ExitStack() as opened:
         servers = []
         for number in range(count):

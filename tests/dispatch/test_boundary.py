@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
 import http.server
@@ -336,7 +337,7 @@ def test_a_grant_serves_once_for_one_client_one_service_and_these_urls(boundary:
         ("unknown-serial", boundary.submit(f"{payload[:-4]}AAAA.{signature}", body)),
         ("unknown-serial", boundary.submit(f"{payload}.{signature[:-4]}AAAA", body)),
         ("unknown-serial", boundary.submit(f"{payload}.", body)),
-        ("malformed", boundary.submit("", body) if False else boundary.submit("é", body)),
+        ("malformed", boundary.submit("é", body)),
     ]
     for code, (_, answer) in attempts:
         assert answer["error"] in (code, "unknown-serial"), (code, answer)
@@ -351,7 +352,7 @@ def test_a_grant_serves_once_for_one_client_one_service_and_these_urls(boundary:
 def test_a_grant_that_somebody_else_signed_is_none(boundary: Boundary) -> None:
     body = b"http://good.example/"
     _, key, _ = boundary.call(f"{boundary.master}/v1/key")
-    public = _core.VerifyingKey(__import__("base64").b64decode(json.loads(key)["key"]))
+    public = _core.VerifyingKey(base64.b64decode(json.loads(key)["key"]))
     real = read_grant(boundary.grant(body, 1), public)
     forger = _core.SigningKey(_core.new_identity_key())
     for forged in (real, real._replace(urls=10_000), real._replace(expires=4e9)):

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import http.client
 import json
-import signal
-import time
 from typing import Any
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lycosa.cli import top
 from lycosa.errors import LycosaError, SettingError
 from lycosa.names.histograms import quantile, since
 from lycosa.names.server_settings import endpoint
 
-#: Interval of updates and time-out of a response, in seconds; maximum size of a response, in bytes.
-EVERY, WITHIN, MAX_BYTES = 1.0, 2.0, 1 << 20
+#: Time-out of a response, in seconds; maximum size of a response, in bytes.
+WITHIN, MAX_BYTES = 2.0, 1 << 20
 
 #: Response codes, in the order of display.
 CODES = ("noerror", "nxdomain", "servfail", "refused", "formerr", "notimp", "other")
@@ -38,45 +35,8 @@ def run(args: argparse.Namespace) -> int:
     if found is None or not found[1]:
         raise SettingError("--http", args.http, "an address and a port, as the server was given: 127.0.0.1:9153")
     host, port = str(found[0]), found[1]
-    # A background process of a script ignores SIGINT by default, and would never end.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    with contextlib.suppress(KeyboardInterrupt):
-        console = Console()
-        if args.once or args.json or not console.is_terminal:
-            _print(host, port, None if args.json else console, once=args.once)
-        else:
-            _show(host, port, console)
+    top.show(lambda: look(host, port), compare, render, once=args.once, as_json=args.json)
     return 0
-
-
-def _print(host: str, port: int, console: Console | None, *, once: bool) -> None:
-    """Print each update as a table or, without a console, as JSON; raises LycosaError when the server is gone."""
-    before = look(host, port)
-    while True:
-        time.sleep(EVERY)
-        after = look(host, port)
-        figures, before = compare(before, after), after
-        if console is None:
-            print(json.dumps(figures), flush=True)
-        else:
-            console.print(render(figures))
-        if once:
-            return
-
-
-def _show(host: str, port: int, console: Console) -> None:
-    """Show updates until Ctrl-C; the server may restart meanwhile."""
-    before = look(host, port)
-    with Live(console=console, screen=True, auto_refresh=False) as live:
-        while True:
-            time.sleep(EVERY)
-            try:
-                after = look(host, port)
-            except LycosaError as error:
-                live.update(Text(f"{error}; trying again"), refresh=True)
-                continue
-            live.update(render(compare(before, after)), refresh=True)
-            before = after
 
 
 def look(host: str, port: int) -> dict[str, Any]:

@@ -75,15 +75,9 @@ async def _download(args: argparse.Namespace, urls: list[str]) -> int:
 
 def _facts(response: Any, path: Path | None) -> dict[str, Any]:
     """Return a result for JSON."""
-    facts = {
-        "url": response.url,
-        "status": response.status,
-        "error": response.error,
-        "error_detail": response.error_detail,
-        "headers": response.headers,
-        "fetched_at": response.fetched_at,
-        "body_bytes": len(response.body),
-    }
+    from lycosa.dispatch.wire import facts_of
+
+    facts = facts_of(response)
     if path is not None:
         return {**facts, "file": str(path)}
     try:

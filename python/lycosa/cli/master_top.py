@@ -4,91 +4,47 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
-import json
 import os
-import signal
 import time
 from typing import Any
 
 import aiohttp
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lycosa.cli import top
 from lycosa.dispatch.calls import Caller, tls_context
 from lycosa.dispatch.refusal import Refusal
 from lycosa.errors import LycosaError
 from lycosa.words import by_count
 
-#: Interval of updates, in seconds.
-EVERY = 1.0
-
 
 def run(args: argparse.Namespace) -> int:
     """Show until Ctrl-C, or once; returns the exit status."""
-    # A background process of a script ignores SIGINT by default, and would never end.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_run(args))
-    return 0
-
-
-async def _run(args: argparse.Namespace) -> None:
-    """Show until the end."""
-    console = Console()
     context = tls_context(args.ca_file, None, None)
-    async with Caller(args.master, os.environ.get("LYCOSA_TOKEN"), context=context) as master:
-        if args.once or args.json or not console.is_terminal:
-            await _print(master, None if args.json else console, once=args.once)
-        else:
-            await _show(master, console)
-
-
-async def _print(master: Caller, console: Console | None, *, once: bool) -> None:
-    """Print each update as a table or, without a console, as JSON; raises LycosaError when the master is gone."""
-    before, at = await look(master), time.monotonic()
-    while True:
-        await asyncio.sleep(EVERY)
-        after, now = await look(master), time.monotonic()
-        figures, before, at = compare(before, after, now - at), after, now
-        if console is None:
-            print(json.dumps(figures), flush=True)
-        else:
-            console.print(render(figures))
-        if once:
-            return
-
-
-async def _show(master: Caller, console: Console) -> None:
-    """Show updates until Ctrl-C; the master may restart meanwhile."""
-    before, at = await look(master), time.monotonic()
-    with Live(console=console, screen=True, auto_refresh=False) as live:
-        while True:
-            await asyncio.sleep(EVERY)
-            try:
-                after, now = await look(master), time.monotonic()
-            except LycosaError as error:
-                live.update(Text(f"{error}; trying again"), refresh=True)
-                continue
-            live.update(render(compare(before, after, now - at)), refresh=True)
-            before, at = after, now
+    master = Caller(args.master, os.environ.get("LYCOSA_TOKEN"), context=context)
+    with asyncio.Runner() as runner:
+        try:
+            top.show(lambda: runner.run(look(master)), compare, render, once=args.once, as_json=args.json)
+        finally:
+            runner.run(master.close())
+    return 0
 
 
 async def look(master: Caller) -> dict[str, Any]:
     """Fetch a master's statistics; raises LycosaError if there is no such master."""
     try:
-        return await master.get("/statistics")
+        return {**await master.get("/statistics"), "at": time.monotonic()}
     except Refusal as refusal:
         raise LycosaError(f"{master.url}: {refusal}; LYCOSA_TOKEN is a token of download servers") from None
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise LycosaError(f"cannot read statistics from {master.url}: {error}") from None
 
 
-def compare(before: dict[str, Any], after: dict[str, Any], seconds: float) -> dict[str, Any]:
+def compare(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Compute rates between two updates; what a restarted master has counted is taken as it is."""
-    seconds = max(seconds, 1e-3)
+    seconds = max(after["at"] - before["at"], 1e-3)
 
     def rate(kind: str, one: str, name: str) -> float:
         new, old = after[kind][one][name], before[kind].get(one, {}).get(name, 0)
@@ -105,7 +61,8 @@ def compare(before: dict[str, Any], after: dict[str, Any], seconds: float) -> di
         name: {**known, "granted_per_second": rate("services", name, "granted")}
         for name, known in after["services"].items()
     }
-    return {**after, "servers": servers, "services": services}
+    told = {name: value for name, value in after.items() if name != "at"}
+    return {**told, "servers": servers, "services": services}
 
 
 def render(figures: dict[str, Any]) -> Group:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from lycosa.dispatch.jsons import write_json
+from lycosa.dispatch.jsons import JSON, write_json
 from lycosa.dispatch.master import PROTOCOL
 from lycosa.dispatch.refusal import CODES, Refusal
 from lycosa.errors import SettingError
@@ -59,7 +59,7 @@ class Caller:
     async def post(self, path: str, given: object, within: float = ANSWER) -> dict[str, Any]:
         """Send JSON; returns the JSON of the answer. Raises Refusal, aiohttp.ClientError, TimeoutError."""
         body = write_json(given)
-        _, answer = await self.send(path, body, {"content-type": "application/json"}, within)
+        _, answer = await self.send(path, body, {"content-type": JSON}, within)
         return _object(answer)
 
     async def get(self, path: str) -> dict[str, Any]:

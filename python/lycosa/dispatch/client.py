@@ -26,6 +26,7 @@ from lycosa import _core
 from lycosa.dispatch.calls import Caller, tls_context
 from lycosa.dispatch.desk import SITE
 from lycosa.dispatch.grant import digest_of
+from lycosa.dispatch.jsons import JSON
 from lycosa.dispatch.master import MAX_PARTS
 from lycosa.dispatch.pending import Pending, Place
 from lycosa.dispatch.receiver import Receiver
@@ -102,7 +103,7 @@ class Client:
         self._ring: _core.Ring | None = None
         self._receiver: Receiver | None = None
         if receive:
-            self._receiver = Receiver(self.name, self._pushed, receive if isinstance(receive, str) else "127.0.0.1:0")
+            self._receiver = Receiver(self.name, self._settle, receive if isinstance(receive, str) else "127.0.0.1:0")
         self._ready: asyncio.Queue[Responses | None] = asyncio.Queue(READY)
         self._work, self._collecting = asyncio.Event(), dict[Place, asyncio.Task[None]]()
         self._tasks: asyncio.TaskGroup | None = None
@@ -320,9 +321,7 @@ class Client:
         """Fetch results of a download server, which confirms those before; `None` if it does not serve now."""
         body = b'{"after":%d,"wait":%d}' % (self._after.get(place, 0), wait)
         try:
-            told, content = await caller.send(
-                "/v1/results", body, {"content-type": "application/json", "accept": RESPONSES}
-            )
+            told, content = await caller.send("/v1/results", body, {"content-type": JSON, "accept": RESPONSES})
         except Refusal as refusal:
             if not CODES[refusal.code].again:
                 raise DispatchError(str(refusal)) from None
@@ -341,10 +340,6 @@ class Client:
         """Ask again for requests whose results are lost."""
         if count:
             self._work.set()
-
-    async def _pushed(self, content: bytes) -> None:
-        """Take results that were pushed."""
-        await self._settle(content)
 
     async def _settle(self, content: bytes) -> None:
         """Pass results on, each request's once."""

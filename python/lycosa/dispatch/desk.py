@@ -112,7 +112,6 @@ class Desk:
         self._successes = self._failures = 0
         self._owners = Owners(0, None, {}, 0.0)
         self._before: _core.Ring | None = None  # of sites that this process has owned all the time since
-        self._begun = now
 
     def beat(self, address: str, slots: int, speed: float) -> Beat:
         """Return the next heartbeat; one at a time is under way."""

@@ -24,11 +24,11 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lycosa import __version__
-from lycosa.dispatch.jsons import write_json
+from lycosa.dispatch.jsons import JSON, write_json
 from lycosa.dispatch.master import PROTOCOL
 from lycosa.dispatch.refusal import CODES, Refusal
 from lycosa.errors import SettingError
-from lycosa.names.server_settings import endpoint
+from lycosa.names.server_settings import endpoint, told
 
 logger = logging.getLogger("lycosa")
 audit = logging.getLogger("lycosa.audit")
@@ -41,8 +41,6 @@ MAX_CONNECTIONS, KEEP_ALIVE = 4_096, 30
 
 #: The field with the version of the protocol, of each request and response.
 VERSION = "lycosa-protocol"
-
-JSON = "application/json"
 
 
 class Call(NamedTuple):
@@ -346,8 +344,7 @@ async def serving(app: App, bound: socket.socket, tls: Tls | None = None) -> Asy
         try:
             await server.listening.wait()
             host, port = bound.getsockname()[:2]
-            told = f"[{host}]" if ":" in host else host
-            yield f"http{'' if tls is None else 's'}://{told}:{port}"
+            yield f"http{'' if tls is None else 's'}://{told(ipaddress.ip_address(host), port)}"
         finally:
             # Also where the caller was cancelled: connections and sockets are closed by the server itself.
             server.should_exit = True

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+#: The media type.
+JSON = "application/json"
+
 #: One for all: `json.dumps` makes one a call where separators are given.
 _ENCODER = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 

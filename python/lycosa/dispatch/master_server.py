@@ -38,7 +38,6 @@ class MasterServer:
         """public: the public key of what the master signs. now: its clock, which never goes back."""
         self.master, self._now = master, now
         self._public = base64.b64encode(public).decode()
-        self.questions = 0
         self.app = App(
             "master",
             {
@@ -59,7 +58,6 @@ class MasterServer:
         if not NAME.fullmatch(client):
             raise Refusal("malformed", f"client: {client!r:.100}; allowed: 1 to 64 letters, digits, dots, hyphens, _")
         parts = [_part(part) for part in field(given, "parts", list)[: MAX_PARTS + 1]]
-        self.questions += 1
         now = self._now()
         decided = self.master.ask(service, client, parts, now)
         return reply({"grants": [self._decided(one) for one in decided], **self.master.members(service, now)})

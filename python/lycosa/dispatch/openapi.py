@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from lycosa.dispatch.jsons import JSON
 from lycosa.dispatch.master import MAX_COUNT, MAX_PARTS, PROTOCOL
 from lycosa.dispatch.refusal import CODES
-from lycosa.dispatch.wire import JSON, LINES, MEMBERS, REQUESTS, RESPONSES, RESULTS
+from lycosa.dispatch.wire import LINES, MEMBERS, REQUESTS, RESPONSES, RESULTS
 
 #: Parameters of requests to a download server.
 _NAMED = [

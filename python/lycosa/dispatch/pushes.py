@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 from typing import NamedTuple
 
 import aiohttp
@@ -17,6 +18,7 @@ from lycosa.dispatch.calls import Caller
 from lycosa.dispatch.desk import Key
 from lycosa.dispatch.jsons import write_json
 from lycosa.dispatch.refusal import Refusal
+from lycosa.names.server_settings import told
 
 logger = logging.getLogger("lycosa")
 
@@ -78,8 +80,7 @@ class Pushes:
         after, pause = 0, FIRST_PAUSE
         while self._mailbox(key) is not None:
             place = self._places[key]
-            host = f"[{place.peer}]" if ":" in place.peer else place.peer
-            async with Caller(f"http://{host}:{place.port}") as receiver:
+            async with Caller(f"http://{told(ip_address(place.peer), place.port)}") as receiver:
                 try:
                     await self._greet(receiver, key)
                     while self._places[key] == place:

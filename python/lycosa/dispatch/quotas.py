@@ -87,9 +87,8 @@ class Quotas(Section):
     """All services, and the rules of the master that quotas may change without a restart."""
 
     policy: Literal["gcra", "minute-window"] = "gcra"  # minute-window: as published
-    downloaders: tuple[Token, ...] = Field(
-        (), max_length=16
-    )  # tokens of download servers; none: this machine's alone
+    # tokens of download servers; none: from this machine alone
+    downloaders: tuple[Token, ...] = Field((), max_length=16)
     services: dict[Name, Quota] = Field(min_length=1, max_length=10_000)
 
     def is_closed(self) -> bool:

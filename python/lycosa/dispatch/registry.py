@@ -17,7 +17,6 @@ from lycosa.dispatch.admission import Load
 #: Missed periods after which a download server is excluded.
 MISSED = 2
 
-
 #: Concurrent downloads that are the weight 1 in a ring, which is 256 of its points; a weight has at least one in
 #: twenty.
 SLOTS = 128

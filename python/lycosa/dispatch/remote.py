@@ -32,7 +32,6 @@ class RemoteFetch:
         self._slots, self._in_flight = slots, 0
         self._client = Client(master, service, token=os.environ.get(TOKEN), receive=receive, under_way=slots)
         self._done: queue.SimpleQueue[Responses | LycosaError] = queue.SimpleQueue()
-        self._rest: Responses | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = asyncio.Event()
         self._thread: threading.Thread | None = None

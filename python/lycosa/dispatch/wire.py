@@ -8,6 +8,7 @@ from typing import Any
 
 from lycosa import _core
 from lycosa.dispatch.desk import Result
+from lycosa.dispatch.jsons import JSON, write_json
 from lycosa.dispatch.refusal import Refusal
 from lycosa.errors import JobVersionError, SettingError
 from lycosa.records import Request, Requests, Response, Responses
@@ -15,7 +16,6 @@ from lycosa.records import Request, Requests, Response, Responses
 #: Media types: records of this project; JSON and lines of URLs for other programs.
 REQUESTS, RESPONSES = "application/vnd.lycosa.requests", "application/vnd.lycosa.responses"
 LINES, RESULTS = "text/plain", "application/vnd.lycosa.results"
-JSON = "application/json"
 
 #: Members of a request in JSON.
 MEMBERS = {"url", "method", "headers", "body", "priority", "etag", "last_modified"}
@@ -77,19 +77,21 @@ def write_results(results: Sequence[Result], accept: str) -> tuple[bytes, str]:
     return b"".join(map(_described, results)), RESULTS
 
 
-def _described(result: Result) -> bytes:
-    """Return a line of JSON about a result, its body as received (as many bytes as the line says), a line feed."""
-    response: Response = Responses.decode(result.content)[0]
-    body = response.body
-    facts = {
-        "serial": result.serial,
-        "index": result.place,
+def facts_of(response: Response) -> dict[str, Any]:
+    """Return what JSON says of a response, beside its body."""
+    return {
         "url": response.url,
         "status": response.status,
         "error": response.error,
         "error_detail": response.error_detail,
         "headers": response.headers,
         "fetched_at": response.fetched_at,
-        "body_bytes": len(body),
+        "body_bytes": len(response.body),
     }
-    return json.dumps(facts, separators=(",", ":")).encode() + b"\n" + body + b"\n"
+
+
+def _described(result: Result) -> bytes:
+    """Return a line of JSON about a result, its body as received (as many bytes as the line says), a line feed."""
+    response: Response = Responses.decode(result.content)[0]
+    facts = {"serial": result.serial, "index": result.place, **facts_of(response)}
+    return write_json(facts) + b"\n" + response.body + b"\n"
