@@ -31,11 +31,12 @@ def serving(
     options: str = "",
     lines: str = "",
     connections: int = 1024,
+    addresses: int = 1,
 ) -> Iterator[str]:
     """Serve `site` while the block runs and yield the root URL; nginx has its files in `folder`.
 
     certificate: a PEM file with key and certificate, to serve by HTTPS. options: further ones of `listen`; lines:
-    further settings of the server. connections: at once, at most.
+    further settings of the server. connections: at once, at most. addresses: at which it listens, from 127.0.0.1 on.
     """
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if program is None:
@@ -45,7 +46,7 @@ def serving(
     configuration = folder / "nginx.conf"
     configuration.write_text(_CONFIGURATION.format(
         user="user root;" if os.getuid() == 0 else "",  # else the worker could not read a private folder
-        folder=folder, site=site, port=port, tls=("" if certificate is None else " ssl") + options, lines=lines,
+        folder=folder, site=site, lines=lines, listen=_listen(addresses, port, certificate is not None, options),
         connections=connections, cached=CACHED, files=2 * connections + CACHED,
         keys="" if certificate is None else f"ssl_certificate {certificate}; ssl_certificate_key {certificate};",
     ))  # fmt: skip
@@ -69,6 +70,12 @@ def serving(
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
+
+
+def _listen(addresses: int, port: int, is_secure: bool, options: str) -> str:
+    """Return the lines of the addresses at which it listens."""
+    more = (" ssl" if is_secure else "") + options
+    return " ".join(f"listen 127.0.0.{number}:{port}{more};" for number in range(1, addresses + 1))
 
 
 def version() -> str:
@@ -119,7 +126,7 @@ http {{
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     server {{
-        listen 127.0.0.1:{port}{tls};
+        {listen}
         {keys}
         {lines}
         root {site};

@@ -370,10 +370,11 @@ class Requests:
     def encode(self) -> bytes:
         """Return the batch as bytes."""
 
-    def declared(self) -> Requests:
+    def declared(self, allowed_ports: Sequence[int] | None = None) -> Requests:
         """Return what a download server is told of these: what to ask for, and nothing else.
 
-        Raises SettingError for what a request made in Python could not have: encoded ones may come from anybody.
+        allowed_ports: `None`: all; else all but blocked ones that are not among these. Raises SettingError for such a
+        port, and for what a request made in Python could not have: encoded ones may come from anybody.
         """
 
     def ticketed(self, serial: int) -> Requests:
@@ -488,8 +489,11 @@ class Responses:
     def encode(self) -> bytes:
         """Return the batch as bytes."""
 
-    def tickets(self) -> list[tuple[int, int]]:
-        """Return serial number and index of each response's request; 0 and -1 where it has no ticket."""
+    def tickets(self) -> list[tuple[int, int, bool]]:
+        """Return of each response: serial number and index of its request, and whether the request was cancelled.
+
+        0 and -1 where it has no ticket.
+        """
 
     def answering(self, requests: list[Request | None]) -> Responses:
         """Return these as responses to requests, one for each; `None` leaves a response out. The batch is empty then.

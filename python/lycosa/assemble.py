@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import os
 from collections.abc import Iterable, Sequence
@@ -33,6 +34,9 @@ logger = logging.getLogger("lycosa")
 
 #: The directory of the clocks of all crawls of a machine: a file system in memory.
 CLOCKS = Path("/dev/shm")  # noqa: S108  # the file in it has to be the user's own
+
+#: A name of the machine, new with each of its starts.
+BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 #: Extensions of output files.
 FILES = (".parquet", ".jsonl", ".ndjson")
@@ -142,7 +146,13 @@ def _fetch(job: Job, log: _core.Log, memory: Shares, proxies: _core.Proxies | No
     except ImportError as error:
         allowed = f"none, or the extra lycosa[dispatch] installed ({error.name} is missing)"
         raise SettingError("fetch.master", job.fetch.master, allowed) from None
-    return RemoteFetch(job.fetch.master, job.fetch.service, job.fetch.slots)
+    return RemoteFetch(
+        job.fetch.master,
+        job.fetch.service,
+        job.fetch.slots,
+        ca_file=job.fetch.ca_file,
+        certificate=job.fetch.master_certificate,
+    )
 
 
 def _proxies(job: Job, source: Source | None) -> tuple[Pool | None, Keeper | None]:
@@ -160,6 +170,21 @@ def _whole(made: list[Stages], frontier: Frontier) -> Stages:
     from lycosa.lanes import Fetches  # only for shards
 
     return replace(made[0], frontier=frontier, fetch=cast(Fetch, Fetches(made)))
+
+
+def clocks_of(job: Job) -> str | None:
+    """Return a name of the clocks that a job shares with others of the machine, the same for all that share them.
+
+    `None`: it shares none. To be asked once ``shared_clocks`` has opened them.
+    """
+    path = job.politeness.clock_file or CLOCKS / f"lycosa-clocks-{os.getuid()}"
+    if not job.politeness.share_clocks or (job.politeness.clock_file is None and job.speed != 1):
+        return None
+    try:
+        found, boot = Path(path).stat(), BOOT.read_text().strip()
+    except OSError:
+        return None
+    return hashlib.sha256(f"{boot} {found.st_dev} {found.st_ino}".encode()).hexdigest()
 
 
 def shared_clocks(job: Job, clock: _core.Clock, shards: int) -> _core.Shared | None:

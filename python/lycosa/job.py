@@ -390,7 +390,9 @@ class Fetch(Section):
     )
     http2: bool = Field(True, description="offer HTTP/2 to https servers")
     ca_file: Path | None = Field(
-        None, description="PEM file of additional root certificates: for sites, and for resolvers over TLS or HTTPS"
+        None,
+        description="PEM file of additional root certificates: for sites, and for resolvers over TLS or HTTPS; for a "
+        "master, the only ones",
     )
     credentials: Path | None = Field(
         None,
@@ -413,6 +415,9 @@ class Fetch(Section):
         "fetches",
     )
     service: str = Field("crawl", description="name of the crawl's service in the quotas of that master")
+    master_certificate: Path | None = Field(
+        None, description="PEM file with a certificate and its key, for a master that asks for one (mutual TLS)"
+    )
 
 
 class Parse(Section):

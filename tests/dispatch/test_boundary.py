@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import dataclasses
@@ -20,7 +21,9 @@ from typing import Any
 
 import pytest
 from lycosa import _core
+from lycosa.dispatch import serving
 from lycosa.dispatch.grant import Grant, digest_of, read_grant
+from lycosa.dispatch.http import App
 from lycosa.dispatch.quotas import new_token
 from lycosa.records import Request, Requests, Responses
 
@@ -587,3 +590,45 @@ def test_results_of_another_client_are_not_given(boundary: Boundary) -> None:
         named = {"lycosa-service": service, "lycosa-client": client}
         status, answer, _ = boundary.call(f"{boundary.server}/v1/results", question, named, token)
         assert (status, json.loads(answer)["error"]) == (404, "unknown-client"), answer
+
+
+def test_a_body_that_is_refused_by_the_head_is_not_waited_for(boundary: Boundary) -> None:
+    head = (
+        f"POST /v1/grants HTTP/1.1\r\nhost: m\r\ncontent-length: 100000\r\nauthorization: Bearer {'x' * 40}\r\n\r\n"
+    )
+    host, _, port = boundary.master.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port)), 10) as connection:
+        connection.sendall(head.encode())
+        answer = b""
+        while part := connection.recv(4_096):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 401"), answer
+
+
+def test_another_machine_has_a_limited_number_of_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "is_loopback", lambda address: False)
+    monkeypatch.setattr(serving, "MAX_OF_ADDRESS", 3)
+
+    async def answers(opened: list[asyncio.StreamWriter], port: int) -> bool:
+        """Open one more connection; whether it is served."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        opened.append(writer)
+        with contextlib.suppress(OSError):
+            writer.write(b"GET /openapi.json HTTP/1.1\r\nhost: m\r\n\r\n")
+            return (await reader.read(100)).startswith(b"HTTP/1.1 200")
+        return False
+
+    async def run() -> tuple[list[bool], bool]:
+        bound = socket.create_server(("127.0.0.1", 0))
+        opened: list[asyncio.StreamWriter] = []
+        async with serving.serving(App("master", {}), bound):
+            port = bound.getsockname()[1]
+            served = [await answers(opened, port) for _ in range(5)]
+            opened[0].close()
+            await asyncio.sleep(0.2)
+            again = await answers(opened, port)
+            for writer in opened:
+                writer.close()
+        return served, again
+
+    assert asyncio.run(run()) == ([True, True, True, False, False], True)

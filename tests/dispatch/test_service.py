@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import jsonschema
 import openapi_spec_validator
 import pytest
@@ -19,6 +21,7 @@ from lycosa.records import Request
 from lycosa.simnet import SimulatedInternet
 
 from tests.dispatch.service import Service
+from tests.interop.certificates import certify
 
 QUOTAS = """
 [services.news]
@@ -227,3 +230,60 @@ def test_curl_is_a_client_too(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert b'"status":200' in done.stdout
     assert b"<html" in done.stdout.lower()
+
+
+def test_one_download_at_a_time(tmp_path: Path) -> None:
+    async def run() -> None:
+        client = Client("http://127.0.0.1:9", "news")
+        first = client.download(["http://one.example/"])
+        waiting = asyncio.ensure_future(anext(first))
+        await asyncio.sleep(0)
+        with pytest.raises(DispatchError, match=r"one download\(\) at a time"):
+            await anext(client.download(["http://two.example/"]))
+        waiting.cancel()
+
+    asyncio.run(run())
+
+
+def test_pushes_are_made_by_tls_to_the_certificate_that_the_client_named(tmp_path: Path) -> None:
+    certify(tmp_path)
+    certificate = tmp_path / "dns.pem", tmp_path / "dns.key"
+    with SimulatedInternet(hosts=20, pages=2, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        urls = pages_of(net, 20)
+        seen: list[str] = []
+
+        async def run() -> list[str]:
+            async with Client(service.url, "news", receive=True, certificate=certificate) as client:
+                found = [response.url async for response in client.download(urls)]
+                assert client._receiver is not None
+                # Who does not speak TLS learns nothing.
+                with contextlib.suppress(OSError, aiohttp.ClientError):
+                    async with aiohttp.request(
+                        "GET", f"http://127.0.0.1:{client._receiver.port}/v1/receiver"
+                    ) as answer:
+                        seen.append(await answer.text())
+            return found
+
+        assert Counter(asyncio.run(asyncio.wait_for(run(), 60))) == Counter(urls)
+    assert seen == []
+
+
+def test_the_audit_log_has_what_was_granted_submitted_and_refused(tmp_path: Path) -> None:
+    files = tmp_path / "master.jsonl", tmp_path / "server.jsonl"
+    with (
+        SimulatedInternet(hosts=5, pages=2, speed=50) as net,
+        Service(
+            tmp_path, net, QUOTAS, master=("--audit", str(files[0])), downloader=("--audit", str(files[1]))
+        ) as service,
+    ):
+        assert len(asyncio.run(download(service, "archive", pages_of(net, 5), name="me"))) == 5
+        with pytest.raises(DispatchError):
+            asyncio.run(download(service, "nobody", pages_of(net, 1)))
+    master, server = ([json.loads(line) for line in file.read_text().splitlines()] for file in files)
+    [granted] = [line for line in master if line["what"] == "granted"]
+    assert (granted["service"], granted["client"], granted["server"], granted["urls"]) == ("archive", "me", "d1", 5)
+    assert [line["reason"] for line in master if line["what"] == "refused"] == [
+        "unknown-service: 'nobody' is not in the quotas"
+    ]
+    [submitted] = [line for line in server if line["what"] == "submitted"]
+    assert (submitted["serial"], submitted["peer"]) == (granted["serial"], "127.0.0.1")

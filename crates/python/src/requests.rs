@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use lycosa_records::Ticket;
-use lycosa_url::Clock;
+use lycosa_url::{AddressPolicy, Clock};
 use pyo3::prelude::*;
 
 use crate::batch::{Batch, Table, columns_named};
 use crate::batch_class::{BatchClass, batch_class};
 use crate::request::Request;
 use crate::store::TEXTS;
-use crate::url::{Ring, ring_key_named};
+use crate::url::{Ring, permit_port, ring_key_named};
 
 /// Requests, on lease from the frontier to fetch, or to be accepted.
 #[pyclass(frozen, sequence, module = "lycosa._core")]
@@ -58,12 +58,18 @@ impl BatchClass for Requests {
 }
 
 batch_class!(Requests {
-    /// What a download server is told of these: what to ask for, and nothing else. Refuses what a request made in Python could not have:
-    /// encoded ones may come from anybody.
-    fn declared(&self) -> PyResult<Self> {
+    /// What a download server is told of these: what to ask for, and nothing else. Refuses what a request made in Python could not have,
+    /// and, unless allowed ports are None, blocked ones: encoded ones may come from anybody.
+    #[pyo3(signature = (allowed_ports = None))]
+    fn declared(&self, py: Python<'_>, allowed_ports: Option<Vec<u16>>) -> PyResult<Self> {
+        let policy = allowed_ports.map(|ports| AddressPolicy::default().with_ports(ports));
+        let requests = self.batch.all();
         let declared: Vec<_> =
-            self.batch.all().iter().map(|request| lycosa_records::declared(request)).collect();
-        declared.iter().try_for_each(crate::request::check)?;
+            py.detach(|| requests.iter().map(|request| lycosa_records::declared(request)).collect());
+        for request in &declared {
+            crate::request::check(request)?;
+            policy.iter().try_for_each(|policy| permit_port(&request.url, policy))?;
+        }
         Ok(Requests::new(declared, self.clock))
     }
 

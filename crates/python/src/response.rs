@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use lycosa_records::header_text;
+use lycosa_url::FailureKind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -245,9 +246,16 @@ impl BatchClass for Responses {
 }
 
 batch_class!(Responses {
-    /// Serial number and index of each response's request; 0 and -1 where it has no ticket.
-    fn tickets(&self) -> Vec<(u64, i64)> {
-        self.batch.all().iter().map(|response| ticket(&response.request)).collect()
+    /// Of each response: serial number and index of its request, 0 and -1 where it has no ticket; and whether the request was cancelled.
+    fn tickets(&self) -> Vec<(u64, i64, bool)> {
+        let responses = self.batch.all();
+        let ticket = |response: &lycosa_records::Response| {
+            let (serial, index) = ticket(&response.request);
+            let is_cancelled =
+                response.result.as_ref().is_err_and(|failure| failure.kind == FailureKind::Cancelled);
+            (serial, index, is_cancelled)
+        };
+        responses.iter().map(|response| ticket(response)).collect()
     }
 
     /// These as responses to requests, one for each; None leaves a response out.

@@ -131,14 +131,19 @@ fn is_permitted_address(address: &str, allowed: Vec<String>) -> PyResult<bool> {
 /// Refuses a URL at a port that no page is fetched from and that the job does not allow.
 #[pyfunction]
 fn check_port(url: &str, allowed: Vec<u16>) -> PyResult<()> {
-    let port = parse(url)?.port();
-    if AddressPolicy::default().with_ports(allowed).permits_port(port) {
+    permit_port(&parse(url)?, &AddressPolicy::default().with_ports(allowed))
+}
+
+/// Refuses a URL at a port that a policy does not permit.
+pub(crate) fn permit_port(url: &CrawlUrl, policy: &AddressPolicy) -> PyResult<()> {
+    let port = url.port();
+    if policy.permits_port(port) {
         return Ok(());
     }
     let allowed = format!(
         "a port that browsers do not block, or {port} in allow_ports: another protocol's servers listen there"
     );
-    Err(setting("URL", url, allowed))
+    Err(setting("URL", url.as_str(), allowed))
 }
 
 /// A resolver's address as it is told everywhere; refuses what is none.

@@ -32,6 +32,12 @@ def add_parser(subparsers: Any) -> None:
     add(
         "--ca-file", metavar="FILE", type=Path, help="root certificates of the servers in PEM (default: the system's)"
     )
+    add(
+        "--certificate",
+        metavar="FILE",
+        type=Path,
+        help="a certificate with its key in PEM, for mutual TLS; with --receive results are pushed by TLS, too",
+    )
     parser.set_defaults(run=run)
 
 
@@ -52,7 +58,12 @@ async def _download(args: argparse.Namespace, urls: list[str]) -> int:
     if args.output is not None:
         args.output.mkdir(parents=True, exist_ok=True)
     client = Client(
-        args.master, args.service, token=os.environ.get("LYCOSA_TOKEN"), receive=args.receive, ca_file=args.ca_file
+        args.master,
+        args.service,
+        token=os.environ.get("LYCOSA_TOKEN"),
+        receive=args.receive,
+        ca_file=args.ca_file,
+        certificate=None if args.certificate is None else (args.certificate, args.certificate),
     )
     async with client:
         number = 0

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lycosa.cli.master import add_tls, tls_of
+from lycosa.cli.master import add_audit, add_tls, tls_of
 
 DESCRIPTION = (
     "Downloads what a master has granted to clients, each service at the pace of its quota, with robots.txt and the "
@@ -43,6 +43,7 @@ def add_parser(subparsers: Any) -> None:
     add("--user-agent", metavar="TEXT", help="User-Agent header: a product name with a page or an e-mail address")
     add("--set", action="append", default=[], metavar="KEY=VALUE", help="any key of the settings; may be repeated")
     add("--ca-file", metavar="FILE", type=Path, help="root certificates of the master in PEM (default: the system's)")
+    add_audit(parser)
     add("-q", "--quiet", action="store_true", help="print only warnings and errors")
     add_tls(parser)
     parser.set_defaults(run=run)
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; returns the exit status."""
     from lycosa.cli.crawl import assignment
     from lycosa.cli.told import told
-    from lycosa.dispatch import loops
+    from lycosa.dispatch import audit, loops
     from lycosa.errors import SettingError
     from lycosa.job import absolute_paths, make_job, merge, read_job
 
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         if not least <= value <= most:
             raise SettingError(name, value, f"{least:g} to {most:g}")
     job.check_contact()
-    with told(quiet=args.quiet):
+    with told(quiet=args.quiet), audit.writing(args.audit):
         loops.run(_serve(args, job))
     return 0
 

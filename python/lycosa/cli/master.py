@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lycosa.dispatch.http import Tls
+    from lycosa.dispatch.serving import Tls
 
 DESCRIPTION = (
     "Decides which service may have how many URLs downloaded, and by which download server; it sees no URL and "
@@ -23,6 +23,16 @@ TOP = (
 
 #: Default address.
 LISTEN = "127.0.0.1:7700"
+
+
+def add_audit(parser: Any) -> None:
+    """Add the option of the audit log."""
+    parser.add_argument(
+        "--audit",
+        metavar="FILE",
+        type=Path,
+        help="append what was granted, submitted and refused to whom, as JSON lines (default: refusals are told)",
+    )
 
 
 def add_tls(parser: Any) -> None:
@@ -42,7 +52,7 @@ def add_tls(parser: Any) -> None:
 
 def tls_of(args: argparse.Namespace) -> Tls | None:
     """Return the TLS of the options; raises SettingError."""
-    from lycosa.dispatch.http import Tls
+    from lycosa.dispatch.serving import Tls
     from lycosa.errors import SettingError
 
     if args.tls_certificate is None:
@@ -83,6 +93,7 @@ def add_parser(subparsers: Any) -> None:
         default=1.0,
         help="pause of a site that gets another download server (default 1)",
     )
+    add_audit(parser)
     add("--check", action="store_true", help="only check the quotas")
     add("--new-token", action="store_true", help="print a new token, and its digest for the quotas")
     add("-q", "--quiet", action="store_true", help="print only warnings and errors")
@@ -107,7 +118,7 @@ def run_top(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; returns the exit status."""
     from lycosa.cli.told import told
-    from lycosa.dispatch import loops
+    from lycosa.dispatch import audit, loops
     from lycosa.dispatch.quotas import new_token, read_quotas
     from lycosa.errors import SettingError
 
@@ -134,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
         return 0
-    with told(quiet=args.quiet):
+    with told(quiet=args.quiet), audit.writing(args.audit):
         loops.run(_serve(args))
     return 0
 

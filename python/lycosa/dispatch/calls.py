@@ -44,9 +44,12 @@ class Caller:
         url: str,
         token: str | None = None,
         fields: Mapping[str, str] | None = None,
-        context: ssl.SSLContext | None = None,
+        context: ssl.SSLContext | aiohttp.Fingerprint | None = None,
     ) -> None:
-        """url: of the server. token: of a service, or of download servers. fields: header fields of each request."""
+        """url: of the server. token: of a service, or of download servers. fields: header fields of each request.
+
+        context: of TLS, or the one certificate that the server must have; `None`: the system's roots.
+        """
         if not url.startswith(("http://", "https://")):
             raise SettingError("master", url, "an http or https URL, such as http://127.0.0.1:7700")
         self.url = url.rstrip("/")

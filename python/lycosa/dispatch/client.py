@@ -91,7 +91,7 @@ class Client:
         it opens, which firewalls let pass. name: of this client, unique in the service; default:
         random. batch: URLs in a grant at most.
         under_way: URLs at download servers at most. ca_file: roots of the servers' certificates. certificate: the
-        client's own with its key, for mutual TLS.
+        client's own with its key, for mutual TLS, and to receive results by TLS: they are pushed to who has this one.
         """
         self.service, self.name = service, name or f"client-{secrets.token_hex(8)}"
         self.pending: Pending[Request] = Pending()
@@ -103,7 +103,8 @@ class Client:
         self._ring: _core.Ring | None = None
         self._receiver: Receiver | None = None
         if receive:
-            self._receiver = Receiver(self.name, self._settle, receive if isinstance(receive, str) else "127.0.0.1:0")
+            at = receive if isinstance(receive, str) else "127.0.0.1:0"
+            self._receiver = Receiver(self.name, self._settle, at, certificate)
         self._ready: asyncio.Queue[Responses | None] = asyncio.Queue(READY)
         self._work, self._collecting = asyncio.Event(), dict[Place, asyncio.Task[None]]()
         self._tasks: asyncio.TaskGroup | None = None
@@ -111,19 +112,27 @@ class Client:
         self._told = ""  # why URLs wait, as the log has it
         self._after: dict[Place, int] = {}  # what was taken over of each download server
         self._error: Exception | None = None
+        self._is_downloading = False
 
     async def download(self, urls: Iterable[str | Request]) -> AsyncIterator[Any]:
         """Yield a ``Response`` for each URL or request, as they come; redirects are responses like any other.
 
-        Raises DispatchError where the service refuses the client, SettingError for a URL that is none.
+        Raises DispatchError where the service refuses the client, and while another ``download`` of the client has
+        not ended; SettingError for a URL that is none.
         """
         requests = [Request(url) if isinstance(url, str) else url for url in urls]
-        self.add(requests)
-        left = len(requests)
-        while left:
-            for response in await self.results():
-                left -= 1
-                yield response
+        if self._is_downloading:
+            raise DispatchError("one download() at a time: add() and results() take more requests at any time")
+        self._is_downloading = True
+        try:
+            self.add(requests)
+            left = len(requests)
+            while left:
+                for response in await self.results():
+                    left -= 1
+                    yield response
+        finally:
+            self._is_downloading = False
 
     def add(self, requests: Iterable[Request]) -> None:
         """Queue requests; their results come from ``results``."""
@@ -271,8 +280,7 @@ class Client:
         self.pending.granted(serial, place, part.requests)
         fields = {"content-type": REQUESTS, "accept": RESPONSES, "lycosa-grant": grant["grant"]}
         if self._receiver is not None:
-            fields["lycosa-receive-port"] = str(self._receiver.port)
-            fields["lycosa-receive-key"] = self._receiver.key
+            fields |= self._receiver.fields()
         caller = self._caller(member["address"])
         for number in range(TRIES):
             try:
@@ -346,13 +354,15 @@ class Client:
         if not content:
             return
         responses = Responses.decode(content)
-        settled = [self.pending.settle(serial, index) for serial, index in responses.tickets()]
-        # A request that its server has not started waits again.
-        errors = [response.error for response in responses]
-        again = [request for request, error in zip(settled, errors, strict=True) if request and error == "cancelled"]
-        if again:
-            settled = [None if error == "cancelled" else one for one, error in zip(settled, errors, strict=True)]
-            self.pending.reopen(again)
+        settled: list[Request | None] = []
+        again = []
+        for serial, index, is_cancelled in responses.tickets():
+            request = self.pending.settle(serial, index)
+            if is_cancelled and request is not None:
+                again.append(request)  # its server has not started it
+                request = None
+            settled.append(request)
+        self.pending.reopen(again)
         self._work.set()
         answered = responses.answering(settled)
         if len(answered):

@@ -88,12 +88,15 @@ class Desk:
         places: int,
         keep: float = 300.0,
         keep_bytes: int = 256 << 20,
+        clocks: str = "",
     ) -> None:
         """public: the master's public key. places: URLs that are queued at most. wall: the wall clock's time.
 
-        keep, keep_bytes: for how long a silent client's results are kept, and how many bytes of all.
+        keep, keep_bytes: for how long a silent client's results are kept, and how many bytes of all. clocks: the
+        name of the clocks of hosts and addresses; servers with the same ones keep one another's pauses.
         """
         self.name, self.process, self.places = name, process, places
+        self._clocks = clocks or process
         self.services: dict[str, dict[str, Any]] = {}
         self.queued = 0  # URLs accepted and without a result
         self.bytes = 0  # of results that are kept
@@ -128,6 +131,7 @@ class Desk:
             tuple(self._accepted),
             self._owners.version,
             self._owners.members,
+            self._clocks,
         )
 
     def answered(self, answer: Mapping[str, Any], sent: float, now: float) -> None:

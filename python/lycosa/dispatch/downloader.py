@@ -15,18 +15,21 @@ from collections.abc import AsyncIterator, Collection
 import aiohttp
 
 from lycosa import _core
-from lycosa.assemble import shared_clocks
+from lycosa.assemble import clocks_of, shared_clocks
+from lycosa.dispatch import audit
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.calls import Caller
 from lycosa.dispatch.desk import Desk, Key
 from lycosa.dispatch.grant import digest_of
-from lycosa.dispatch.http import App, Call, Reply, Route, Tls, bind, field, is_loopback, reply, serving
-from lycosa.dispatch.lane import Lane, lane_job
+from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
+from lycosa.dispatch.lane import Lane, Terms, lane_job
 from lycosa.dispatch.master import PROTOCOL
+from lycosa.dispatch.pace import Pace, Slots
 from lycosa.dispatch.pushes import Place as ReceivingPlace
 from lycosa.dispatch.pushes import Pushes
 from lycosa.dispatch.quotas import NAME
 from lycosa.dispatch.refusal import Refusal
+from lycosa.dispatch.serving import Tls, bind, serving
 from lycosa.dispatch.wire import read_requests, write_results
 from lycosa.errors import SettingError
 from lycosa.job import Job
@@ -39,8 +42,8 @@ MAX_SUBMITTED, MAX_RESULTS = 64 << 20, 8 << 20
 #: Seconds for which a client may wait for results in one request.
 MAX_WAIT = 30.0
 
-#: The key of a receiver.
-RECEIVE_KEY = re.compile(r"[A-Za-z0-9_-]{16,256}")
+#: The key of a receiver, and the digest of its certificate.
+RECEIVE_KEY, FINGERPRINT = re.compile(r"[A-Za-z0-9_-]{16,256}"), re.compile(r"[0-9a-f]{64}")
 
 #: Seconds for which further results are gathered after the first: an answer costs as much as ten pages of them.
 GATHER = 0.005
@@ -80,7 +83,9 @@ class Downloader:
         self._job, self._master, self._slots = job, master, slots
         self._lock = threading.Lock()
         self._clock = _core.Clock()
-        self._shared = shared_clocks(job, self._clock, 1)
+        # Lanes share clocks in any case, whether or not this process shares them with others.
+        shared = shared_clocks(job, self._clock, 1)
+        self._shared = shared or _core.Shared(self._clock)
         self.desk = Desk(
             name,
             self.process,
@@ -90,9 +95,13 @@ class Downloader:
             places=slots * QUEUED_PER_SLOT,
             keep=keep,
             keep_bytes=(job.memory or 1 << 30) // 4,
+            clocks=(clocks_of(job) if shared else None) or self.process,
         )
         self.address = ""
         self._lanes: dict[str, Lane] = {}
+        self._running: set[Lane] = set()  # retired ones, too
+        self._paces: dict[str, Pace] = {}
+        self._free = Slots(slots)
         self._tasks: asyncio.TaskGroup | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news: dict[Key, asyncio.Event] = {}
@@ -125,6 +134,7 @@ class Downloader:
                 lambda: read_requests(call.body, kind, self._job.allow_ports),
                 time.monotonic(),
             )
+        audit.note("submitted", serial=grant.serial, service=service, client=client, peer=call.peer, urls=grant.urls)
         for at, batch in batches:
             lane.add(at, batch)
         if receive is not None and self._tasks is not None:
@@ -201,15 +211,43 @@ class Downloader:
         return service, client
 
     def _lane(self, service: str) -> Lane:
-        """Return a service's lane, which is started with its first requests."""
+        """Return a service's lane, which is started with its first requests, or as the master's terms change."""
         lane = self._lanes.get(service)
+        terms = Terms.of(self.desk.services, service)
+        if lane is not None and (lane.terms != terms or lane.is_used_up):
+            self._retire(service)
+            lane = None
         if lane is None:
-            job = lane_job(self._job, self.desk.services[service], self._slots)
-            lane = Lane(service, job, self.desk, self._lock, self._shared, self._clock, self._tell)
+            job = lane_job(self._job, terms, self._slots)
+            pace = self._paces.setdefault(service, Pace())
+            shared = (self._lock, pace, self._free, self._shared, self._clock)
+            lane = Lane(service, job, terms, self.desk, *shared, self._tell)
             self._lanes[service] = lane
+            self._set_paces()
             if self._tasks is not None:
-                self._tasks.create_task(_run(lane))
+                self._tasks.create_task(self._run(lane))
         return lane
+
+    def _retire(self, service: str) -> None:
+        """Have a service's lane end once nothing is left of it."""
+        self._lanes.pop(service).retire()
+
+    async def _run(self, lane: Lane) -> None:
+        """Run a lane on a thread of its own."""
+        self._running.add(lane)
+        try:
+            await run_on_thread(lane)
+        finally:
+            self._running.discard(lane)
+
+    def _set_paces(self) -> None:
+        """Set the rates of services as the master has them; what was granted to one that is gone goes on."""
+        with self._lock:
+            for service, settings in self.desk.services.items():
+                if service in self._paces:
+                    self._paces[service].set(settings["rate"], settings["bytes_per_second"])
+        for service in [service for service in self._lanes if service not in self.desk.services]:
+            self._retire(service)
 
     def _tell(self, clients: Collection[Key]) -> None:
         """Wake those who wait for a client's results; called by lanes."""
@@ -234,7 +272,7 @@ class Downloader:
             try:
                 answer = await self._master.post("/v1/heartbeats", given, max(2 * period, 2.0))
             except Refusal as refusal:
-                if refusal.code in ("other-version", "bad-token"):
+                if refusal.code in ("other-version", "bad-token", "name-in-use"):
                     raise
                 logger.warning("the master refuses a heartbeat: %s", refusal)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -247,11 +285,13 @@ class Downloader:
                 silent, period = False, answer["period"]
                 with self._lock:
                     self.desk.answered(answer, sent, time.monotonic())
+                self._set_paces()
             with self._lock:
                 dropped = self.desk.drop(time.monotonic())
                 total = self.desk.finished()
                 self._news = {key: news for key, news in self._news.items() if self.desk.mailbox(key) is not None}
             for service, client, count in dropped:
+                audit.note("dropped", service=service, client=client, urls=count)
                 logger.warning(
                     "client %s of %s is silent: its %d URLs and results are dropped", client, service, count
                 )
@@ -275,11 +315,11 @@ class Downloader:
                 self._pushes.end()
                 self._is_ending = True
                 self._wake(list(self._news))
-                for lane in self._lanes.values():
+                for lane in self._running:
                     lane.close()
 
 
-async def _run(lane: Lane) -> None:
+async def run_on_thread(lane: Lane) -> None:
     """Run a lane on a thread of its own; raises what it raises."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
@@ -322,4 +362,7 @@ def _receive_place(call: Call) -> ReceivingPlace | None:
     key = call.fields.get("lycosa-receive-key", "")
     if not RECEIVE_KEY.fullmatch(key):
         raise Refusal("malformed", "lycosa-receive-key: 16 to 256 letters, digits, - and _")
-    return ReceivingPlace(call.peer, int(text), key)
+    certificate = call.fields.get("lycosa-receive-certificate")
+    if certificate is not None and not FINGERPRINT.fullmatch(certificate):
+        raise Refusal("malformed", "lycosa-receive-certificate: SHA-256, 64 hexadecimal digits")
+    return ReceivingPlace(call.peer, int(text), key, certificate)

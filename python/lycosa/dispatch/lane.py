@@ -11,80 +11,53 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from lycosa import _core
-from lycosa.dispatch.admission import due_by_rate
 from lycosa.dispatch.desk import Desk, Key
+from lycosa.dispatch.pace import SPACING, Pace, Slots
 from lycosa.job import Job, make_job
 from lycosa.loop import BATCH, LONGEST_WAIT
-from lycosa.memory import shares
+from lycosa.memory import divided, shares
 from lycosa.records import Requests
 
-#: Seconds of the rate that may start at once: starts are spaced by at least as much, since a thread wakes no more
-#: often.
-SPACING = 0.01
+#: URLs after which a lane makes room for a new one: it remembers the tickets of all, and all their hosts.
+MOST_URLS = 1_000_000
 
 #: What the client of a moved request is told: it asks again.
 MOVED = "the site belongs to another download server now"
 
 
-class Pace:
-    """Spaces starts evenly: requests by their number, and by the bytes that came. Times are in seconds."""
+class Terms(NamedTuple):
+    """What a lane is made for; once it is something else, the service gets another lane."""
 
-    def __init__(self) -> None:
-        """Let nothing start until there is a rate."""
-        self.rate = 0.0
-        self.bytes_rate: float | None = None
-        self._due = self._bytes_due = 0.0
+    robots: bool
+    owners: int  # download servers that may ask one site, those apart that share their clocks
+    address_owners: int  # the same for one address
+    services: int  # that share the memory
 
-    def set(self, rate: float, bytes_rate: float | None) -> None:
-        """Set requests and bytes per second; `None`: as many bytes as come."""
-        self.rate, self.bytes_rate = rate, bytes_rate
-
-    def allowed(self, now: float) -> int:
-        """Return how many requests may start now."""
-        if self.rate <= 0 or (self.bytes_rate is not None and self._bytes_due > now):
-            return 0
-        burst = max(self.rate * SPACING, 1.0)
-        return max(int(burst - max(self._due - now, 0.0) * self.rate + 1e-9), 0)
-
-    def started(self, count: int, now: float) -> None:
-        """Count starts."""
-        if count:
-            self._due, _ = due_by_rate(count, self.rate, count, self._due, now)
-
-    def received(self, size: int, now: float) -> None:
-        """Count bytes."""
-        if self.bytes_rate is not None and size:
-            self._bytes_due = max(self._bytes_due, now) + size / self.bytes_rate
-
-    def wait(self, now: float) -> float:
-        """Return the seconds until one more may start."""
-        if self.rate <= 0:
-            return LONGEST_WAIT
-        by_number = self._due - now - (max(self.rate * SPACING, 1.0) - 1) / self.rate
-        by_bytes = self._bytes_due - now if self.bytes_rate is not None else 0.0
-        return min(max(by_number, by_bytes, 0.0), LONGEST_WAIT)
+    @classmethod
+    def of(cls, services: Mapping[str, Mapping[str, Any]], name: str) -> Terms:
+        """Return the terms of a service. services: their settings, by the master."""
+        settings = services[name]
+        return cls(settings["robots"], settings["owners"], settings["address_owners"], len(services))
 
 
-def lane_job(job: Job, settings: Mapping[str, Any], slots: int) -> Job:
+def lane_job(job: Job, terms: Terms, slots: int) -> Job:
     """Return the job of a service's lane: the download server's own, without retries, links or redirects.
 
-    settings: of the service, by the master. A failure is the client's to decide about; a redirect may lead to a site
-    of another download server.
+    A failure is the client's to decide about; a redirect may lead to a site of another download server.
     """
     given = job.model_dump(exclude_unset=True)
     for section, changed in {
-        "politeness": {"retries": 0, "robots": job.politeness.robots and settings["robots"]},
+        "politeness": {"retries": 0, "robots": job.politeness.robots and terms.robots},
         "frontier": {"patience": 0, "shards": 1, "cookie_memory": 0},
         "fetch": {"slots": slots},
     }.items():
         given[section] = {**given.get(section, {}), **changed}
-    # A site that several download servers may ask has its rate divided among them.
-    owners = max(int(settings["owners"]), 1)
-    given["politeness"]["host_interval"] = job.politeness.host_interval * owners
-    given["politeness"]["address_interval"] = job.politeness.address_interval * owners
+    # What several download servers may ask has its rate divided among them.
+    given["politeness"]["host_interval"] = job.politeness.host_interval * terms.owners
+    given["politeness"]["address_interval"] = job.politeness.address_interval * terms.address_owners
     given |= {"scope": "any", "max_depth": None, "max_pages": None, "seeds": []}
     return make_job(given)
 
@@ -96,57 +69,64 @@ class Lane:
         self,
         service: str,
         job: Job,
+        terms: Terms,
         desk: Desk,
         lock: threading.Lock,
-        shared: _core.Shared | None,
+        pace: Pace,
+        slots: Slots,
+        shared: _core.Shared,
         clock: _core.Clock,
         tell: Callable[[Collection[Key]], None],
     ) -> None:
-        """job: of ``lane_job``. lock: of the desk. shared: clocks of hosts. tell: hears of clients with results."""
-        self.service, self._desk, self._lock, self._tell = service, desk, lock, tell
-        memory = shares(job)
+        """job: of ``lane_job``. lock: of desk, pace and slots. shared: clocks of hosts, which all lanes have.
+
+        tell: hears of clients with results.
+        """
+        self.service, self.terms, self._desk, self._lock, self._tell = service, terms, desk, lock, tell
+        self._pace, self._slots = pace, slots
+        memory = shares(job).of_lane(terms.services)
+        job = divided(job, memory)
+        self._most_hosts, self._added = memory.hosts // 2, 0
+        self.is_used_up = False  # it has seen so many URLs, or hosts, that another lane is to go on
         self._names = _core.Names(job, clock)
         self._frontier = _core.Frontier(job, self._names, None, shared=shared)
         self._fetch = _core.Fetcher(job, clock, memory.fetch, memory.batch)
         self._parser = _core.Parser(job, memory.batch, memory.decoding)
         self._given: queue.SimpleQueue[tuple[float, Requests]] = queue.SimpleQueue()
         self._held: list[tuple[float, Requests]] = []
-        self._pace = Pace()
-        self._is_over = False
+        self._is_over = self._is_retired = False
 
     def add(self, at: float, requests: Requests) -> None:
         """Queue requests that may start from a time on."""
         self._given.put((at, requests))
+
+    def retire(self) -> None:
+        """End once everything that was added has ended; nothing is added any more."""
+        self._is_retired = True
 
     def close(self) -> None:
         """End; what is queued is forgotten, and its clients ask again."""
         self._is_over = True
 
     def run(self) -> None:
-        """Download until ``close``."""
-        while not self._is_over:
-            self._turn()
-        self._fetch.cancel()
+        """Download until ``close``, or until nothing is left of a retired lane."""
+        try:
+            while not self._is_over and not (self._is_retired and self._is_empty()):
+                self._turn()
+        finally:
+            self._fetch.cancel()
+            with self._lock:
+                self._slots.leave(self)
+
+    def _is_empty(self) -> bool:
+        """Return whether nothing is queued or under way."""
+        return self._given.empty() and not self._held and self._frontier.idle() and not self._fetch.in_flight()
 
     def _turn(self) -> None:
         """Start what may start, and pass on what has ended."""
         now = time.monotonic()
         self._feed(now)
-        with self._lock:
-            settings = self._desk.services.get(self.service)
-            may_start = self._desk.may_start(now) and not self._desk.is_full(self.service)
-        if settings is not None:
-            self._pace.set(settings["rate"], settings["bytes_per_second"])
-        allowed = self._pace.allowed(now) if may_start else 0
-        wait = LONGEST_WAIT
-        if may_start:
-            wanted = min(allowed, self._fetch.free())
-            started = self._start(wanted, now) if wanted else 0
-            if started < wanted:
-                wait = self._frontier.wait()
-            elif wanted == allowed:
-                wait = self._pace.wait(time.monotonic())
-            # Else no slot is free: an outcome comes first.
+        wait = self._start_some(now)
         if self._fetch.in_flight():
             # New requests do not wake it.
             wait = min(wait, LONGEST_WAIT if self._fetch.free() == 0 else SPACING)
@@ -156,6 +136,28 @@ class Lane:
                 self._held.append(self._given.get(timeout=max(min(wait, LONGEST_WAIT), 0.001)))
             self._finish(_core.Responses())
 
+    def _start_some(self, now: float) -> float:
+        """Start what may start; returns the seconds to wait before more can be started."""
+        desk = self._desk
+        with self._lock:
+            may_start = desk.may_start(now) and not desk.is_full(self.service)
+            allowed = self._pace.allowed(now) if may_start else 0
+            wanted = min(allowed, self._fetch.free())
+            room = self._slots.take(self, wanted)
+            # Counted before they start: a retired lane of the service may start some, too.
+            self._pace.started(room, now)
+        ready, started = self._start(room) if room else (0, 0)
+        with self._lock:
+            self._pace.not_started(room - started)
+            self._slots.has(self, self._fetch.in_flight())
+            wait = self._pace.wait(time.monotonic())
+        if not may_start or wanted < allowed:
+            return LONGEST_WAIT  # no slot is free: an outcome comes first
+        if ready < room:
+            return self._frontier.wait()
+        # Slots that other lanes have come back without a word.
+        return wait if room == wanted else SPACING
+
     def _feed(self, now: float) -> None:
         """Give the frontier what may start."""
         while not self._given.empty():
@@ -164,17 +166,20 @@ class Lane:
         if due:
             self._held = [held for held in self._held if held[0] > now]
         for requests in due:
+            self._added += len(requests)
             self._frontier.add_requests(requests)
+        if due:
+            self.is_used_up = self._added >= MOST_URLS or self._frontier.counts()["hosts"] >= self._most_hosts
 
-    def _start(self, most: int, now: float) -> int:
-        """Start requests, without those that nobody waits for here any more; returns how many were ready."""
+    def _start(self, most: int) -> tuple[int, int]:
+        """Start requests, without those that nobody waits for any more; returns how many were ready and started."""
         requests = self._frontier.take(most)
-        count = len(requests)
-        if not count:
-            return 0
+        ready = len(requests)
+        if not ready:
+            return 0, 0
         with self._lock:
             requests, moved, gone = self._desk.sort_out(requests)
-        self._pace.started(len(requests), now)
+        started = len(requests)
         self._fetch.submit(requests)
         refused = [*moved, *gone]
         if refused:
@@ -185,7 +190,7 @@ class Lane:
             away = set(moved.tickets())
             told = self._parser.unparsed(_core.Responses(each.fail("cancelled", MOVED) for each in moved))
             self._keep([*told.results(), *(one for one in outcomes.results() if (one[0], one[1]) not in away)])
-        return count
+        return ready, started
 
     def _finish(self, responses: _core.Responses) -> None:
         """Judge what has ended, and keep results for their clients."""
@@ -198,9 +203,10 @@ class Lane:
         """Keep results for their clients."""
         if not results:
             return
+        size = sum(len(content) for _, _, _, content in results)
         with self._lock:
             clients = {self._desk.done(serial, index, content, ok) for serial, index, ok, content in results}
-        self._pace.received(sum(len(content) for _, _, _, content in results), time.monotonic())
+            self._pace.received(size, time.monotonic())
         clients.discard(None)
         if clients:
             self._tell([client for client in clients if client is not None])

@@ -277,8 +277,9 @@ class Master:
             "bytes_per_second": None if most is None else most * share,
             "robots": quota.robots,
             "tokens": list(quota.tokens),
-            # A site of a pinned service may be asked by each of its servers.
-            "owners": len(live) if quota.servers or quota.placement == "idlest" else 1,
+            # A site of a pinned service may be asked by each of its servers, an address by all there are.
+            "owners": self.registry.owners(live) if quota.servers or quota.placement == "idlest" else 1,
+            "address_owners": self.registry.owners(self.registry.servers),
         }
 
     def _look(self, now: float) -> None:

@@ -11,14 +11,16 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from lycosa.dispatch import audit
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.grant import Grant
-from lycosa.dispatch.http import App, Call, Reply, Route, Tls, bind, field, is_loopback, reply, serving
+from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
 from lycosa.dispatch.life import begin_life
 from lycosa.dispatch.master import MAX_PARTS, PROTOCOL, Master, Part
 from lycosa.dispatch.quotas import NAME, Quotas
 from lycosa.dispatch.refusal import Refusal
 from lycosa.dispatch.registry import Beat
+from lycosa.dispatch.serving import Tls, bind, serving
 from lycosa.errors import LycosaError
 
 logger = logging.getLogger("lycosa")
@@ -121,7 +123,11 @@ class MasterServer:
     def _decided(self, one: Grant | Refusal) -> dict[str, Any]:
         """Return a part's answer."""
         if isinstance(one, Refusal):
+            audit.note("not granted", reason=str(one))
             return {"error": one.code, "detail": str(one), "after": one.after}
+        audit.note(
+            "granted", serial=one.serial, service=one.service, client=one.client, server=one.server, urls=one.urls
+        )
         return {"grant": self.master.signed(one), "serial": one.serial, "server": one.server, "expires": one.expires}
 
 
@@ -154,9 +160,8 @@ def _beat(given: dict[str, Any]) -> Beat:
         raise Refusal("malformed", "members: weights above 0")
     accepted = tuple(field({"serial": serial}, "serial", int) for serial in field(given, "accepted", list))
     process = field(given, "process", str)[:64]
-    return Beat(
-        server=server, process=process, address=address, speed=speed, accepted=accepted, members=members, **numbers
-    )
+    texts = {"server": server, "process": process, "address": address, "clocks": field(given, "clocks", str)[:64]}
+    return Beat(**texts, speed=speed, accepted=accepted, members=members, **numbers)
 
 
 def _metrics(figures: dict[str, Any]) -> Iterator[str]:

@@ -53,6 +53,7 @@ def _downloads() -> dict[str, Any]:
         {"name": "Lycosa-Grant", "in": "header", "required": True, "schema": {"type": "string"}},
         {"name": "Lycosa-Receive-Port", "in": "header", "schema": {"type": "integer", "minimum": 1024}},
         {"name": "Lycosa-Receive-Key", "in": "header", "schema": {"type": "string", "minLength": 16}},
+        {"name": "Lycosa-Receive-Certificate", "in": "header", "schema": {"type": "string", "minLength": 64}},
     ]
     content = {
         LINES: {"schema": {"type": "string", "description": "A URL a line."}},
@@ -132,7 +133,7 @@ def _schemas() -> dict[str, Any]:
         "Service": _object("service", service=text),
         "Members": _object("ring servers", **members),
         "Heartbeat": _object(
-            "protocol server process address slots speed free successes failures accepted ring members",
+            "protocol server process address slots speed free successes failures accepted ring members clocks",
             protocol=whole,
             server=_of("Name"),
             process=text,
@@ -145,6 +146,7 @@ def _schemas() -> dict[str, Any]:
             accepted={"type": "array", "items": whole},
             ring=whole,
             members=named,
+            clocks={"type": "string", "description": "Servers with the same ones keep one another's pauses."},
         ),
         "Known": _object("now period hold ring services", now=number, period=number, hold=number),
         "Key": _object("key protocol", key={"type": "string", "description": "Ed25519, in base64."}, protocol=whole),

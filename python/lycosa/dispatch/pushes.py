@@ -38,6 +38,14 @@ class Place(NamedTuple):
     peer: str  # address
     port: int
     key: str  # by which it knows that a download server was told of the port by itself
+    certificate: str | None = None  # SHA-256 of the one that it has; None: without TLS
+
+    def caller(self) -> Caller:
+        """Return what calls it."""
+        at = told(ip_address(self.peer), self.port)
+        if self.certificate is None:
+            return Caller(f"http://{at}")
+        return Caller(f"https://{at}", context=aiohttp.Fingerprint(bytes.fromhex(self.certificate)))
 
 
 #: Returns results: client, after, wait, most bytes, accept → body, media type, last sequence, how many are owed.
@@ -80,7 +88,7 @@ class Pushes:
         after, pause = 0, FIRST_PAUSE
         while self._mailbox(key) is not None:
             place = self._places[key]
-            async with Caller(f"http://{told(ip_address(place.peer), place.port)}") as receiver:
+            async with place.caller() as receiver:
                 try:
                     await self._greet(receiver, key)
                     while self._places[key] == place:

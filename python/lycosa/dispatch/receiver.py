@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import re
 import secrets
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 from lycosa.dispatch.access import check_access
-from lycosa.dispatch.http import App, Call, Reply, Route, bind, reply, serving
+from lycosa.dispatch.http import App, Call, Reply, Route, reply
 from lycosa.dispatch.quotas import digest_of_token
+from lycosa.dispatch.serving import Tls, bind, serving
+from lycosa.errors import SettingError
+
+#: A certificate in a PEM file.
+PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 #: Bytes of results at once.
 MAX_PUSHED = 256 << 20
@@ -17,11 +26,25 @@ MAX_PUSHED = 256 << 20
 class Receiver:
     """Receives results, and says for which client."""
 
-    def __init__(self, client: str, take: Callable[[bytes], Awaitable[None]], listen: str = "127.0.0.1:0") -> None:
-        """take: is given results; what it has taken is confirmed."""
+    def __init__(
+        self,
+        client: str,
+        take: Callable[[bytes], Awaitable[None]],
+        listen: str = "127.0.0.1:0",
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None:
+        """take: is given results; what it has taken is confirmed. certificate: with its key, to receive by TLS."""
+        self._tls = None if certificate is None else Tls(*certificate)
         self._client, self._take, self._listen = client, take, listen
         self.key = secrets.token_urlsafe(32)  # who has it was told it by this client
         self.port = 0
+
+    def fields(self) -> dict[str, str]:
+        """Return the header fields that tell a download server of the port, with the certificate that it has."""
+        fields = {"lycosa-receive-port": str(self.port), "lycosa-receive-key": self.key}
+        if self._tls is not None:
+            fields["lycosa-receive-certificate"] = fingerprint_of(self._tls.certificate)
+        return fields
 
     async def _pushed(self, call: Call) -> Reply:
         """Take results of a download server that this client has submitted to."""
@@ -45,5 +68,13 @@ class Receiver:
         }
         bound = bind(self._listen, is_closed=True)
         self.port = bound.getsockname()[1]
-        async with serving(App("receiver", routes), bound):
+        async with serving(App("receiver", routes), bound, self._tls):
             yield
+
+
+def fingerprint_of(path: Path) -> str:
+    """Return the SHA-256 of the first certificate in a PEM file, in hexadecimal digits."""
+    found = PEM.search(path.read_text(encoding="ascii"))
+    if found is None:
+        raise SettingError("certificate", path, "a PEM file")
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(found[0])).hexdigest()

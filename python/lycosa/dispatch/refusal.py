@@ -35,6 +35,7 @@ CODES: dict[str, Code] = {
     ),
     "wrong-count": Code(400, False, "there are more or fewer URLs than were granted"),
     "wrong-digest": Code(400, False, "the URLs are not those that were granted"),
+    "name-in-use": Code(409, False, "another process has the download server's name now"),
     "unknown-client": Code(
         404, True, "no results are kept for this client: none were asked for, or they were dropped"
     ),

@@ -8,11 +8,15 @@ was answered and then starts nothing more. Sites that it owned are started elsew
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lycosa.dispatch.admission import Load
+from lycosa.dispatch.refusal import Refusal
+
+#: Replaced processes of a name that are remembered.
+EARLIER = 16
 
 #: Missed periods after which a download server is excluded.
 MISSED = 2
@@ -41,6 +45,7 @@ class Beat(NamedTuple):
     accepted: tuple[int, ...]  # serial numbers since the last heartbeat that was answered
     ring: int  # the version that it has confirmed; 0: none
     members: Mapping[str, float]  # of that version
+    clocks: str  # of hosts and addresses: servers with the same ones keep one another's pauses
 
 
 class Ring(NamedTuple):
@@ -57,6 +62,7 @@ class Server:
 
     beat: Beat
     heard: float
+    earlier: tuple[str, ...] = ()  # processes that this one has replaced
     minute: int = 0  # r of the published policy
     granted: int = 0  # URLs that were granted and are not yet among those that it has
     #: Grants that it has not accepted yet, by serial number: count and expiry, in the order in which they expire.
@@ -105,11 +111,15 @@ class Registry:
         self._gone: dict[str, float] = {}  # when members that are not live were heard last
 
     def beat(self, beat: Beat, now: float) -> Ring:
-        """Take a heartbeat; returns the ring that the server is to confirm with its next one."""
+        """Take a heartbeat; returns the ring that the server is to confirm with its next one.
+
+        Raises Refusal (name-in-use) for a process that another one of its name has replaced.
+        """
         known = self.servers.get(beat.server)
+        if known is not None and beat.process in known.earlier:
+            raise Refusal("name-in-use", f"{beat.server} is another process since then")
         if known is None or known.beat.process != beat.process:
-            # A grant ends with the process that it was for.
-            known = self.servers[beat.server] = Server(beat, now)
+            known = self._begin(beat, known, now)
         known.beat, known.heard = beat, now
         for serial in beat.accepted:
             known.end(serial)
@@ -124,6 +134,19 @@ class Registry:
         self._gone.pop(beat.server, None)
         self._look(now)
         return self._proposed
+
+    def _begin(self, beat: Beat, before: Server | None, now: float) -> Server:
+        """Take a new process; a grant ends with the process that it was for."""
+        earlier: tuple[str, ...] = ()
+        if before is not None:
+            # The process before may be alive: it hears that it is replaced before the new one starts anything.
+            earlier = (*before.earlier, before.beat.process)[-EARLIER:]
+            after = now + MISSED * self.period + self.handover
+            self._proposed = self._proposed._replace(after=max(self._proposed.after, after))
+            if self._active is not None:
+                self._active = self._proposed
+        self.servers[beat.server] = Server(beat, now, earlier)
+        return self.servers[beat.server]
 
     def look(self, now: float) -> None:
         """Exclude silent download servers, drop what expired, move to another ring; ten times a period at most."""
@@ -149,6 +172,10 @@ class Registry:
     def ring(self) -> Ring | None:
         """Return the ring in use; `None` while not every live server has confirmed it."""
         return self._active
+
+    def owners(self, names: Iterable[str]) -> int:
+        """Return how many of these servers may ask one site without knowing of each other: those with own clocks."""
+        return len({self.servers[name].beat.clocks for name in names})
 
     def is_settled(self, now: float) -> bool:
         """Return whether every live server has been heard of since the master began."""

@@ -7,6 +7,7 @@ import contextlib
 import os
 import queue
 import threading
+from pathlib import Path
 
 from lycosa.dispatch import loops
 from lycosa.dispatch.client import Client
@@ -27,10 +28,30 @@ class RemoteFetch:
     their clients.
     """
 
-    def __init__(self, master: str, service: str, slots: int, *, receive: bool = False) -> None:
-        """slots: requests under way at most. Connects when the first requests come."""
+    def __init__(
+        self,
+        master: str,
+        service: str,
+        slots: int,
+        *,
+        receive: bool = False,
+        ca_file: Path | None = None,
+        certificate: Path | None = None,
+    ) -> None:
+        """slots: requests under way at most. Connects when the first requests come.
+
+        ca_file: more root certificates. certificate: one with its key in the same file, for mutual TLS.
+        """
         self._slots, self._in_flight = slots, 0
-        self._client = Client(master, service, token=os.environ.get(TOKEN), receive=receive, under_way=slots)
+        self._client = Client(
+            master,
+            service,
+            token=os.environ.get(TOKEN),
+            receive=receive,
+            under_way=slots,
+            ca_file=ca_file,
+            certificate=None if certificate is None else (certificate, certificate),
+        )
         self._done: queue.SimpleQueue[Responses | LycosaError] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = asyncio.Event()

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lycosa import _core
 from lycosa.dispatch.desk import Result
 from lycosa.dispatch.jsons import JSON, write_json
 from lycosa.dispatch.refusal import Refusal
@@ -29,11 +28,7 @@ def read_requests(body: bytes, kind: str, ports: Sequence[int] = ()) -> Requests
         raise Refusal("malformed", f"content-type: {kind!r:.100}; allowed: {', '.join(READERS)}")
     try:
         # Whatever else a record says is not for others to decide.
-        requests = read(body).declared()
-        for request in requests:
-            if request.port not in (80, 443):
-                _core.check_port(request.url, ports)
-        return requests
+        return read(body).declared(ports)
     except JobVersionError as error:
         raise Refusal("other-version", str(error)) from None
     except (ValueError, TypeError, SettingError, RecursionError) as error:

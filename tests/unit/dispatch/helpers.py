@@ -45,6 +45,7 @@ def beat(server: str = "d1", *, ring: int = 0, members: dict[str, float] | None 
         "accepted": (),
         "ring": ring,
         "members": members or {},
+        "clocks": server,
     }
     return Beat(**{**usual, **changed})
 

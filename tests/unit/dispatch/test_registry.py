@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lycosa.dispatch.refusal import Refusal
 from lycosa.dispatch.registry import Registry, Ring
 
 from tests.unit.dispatch.helpers import START, beat
@@ -138,3 +139,28 @@ def test_a_master_that_was_stopped_itself_excludes_nobody() -> None:
         one.look(START + 61 + half / 2)
         fleet.beat(START + 61 + half / 2, "a")
     assert set(one.servers) == {"a"}, "whose silence is its own"
+
+
+def test_a_process_that_another_of_its_name_has_replaced_is_told_so() -> None:
+    one = registry()
+    fleet = Fleet(one, "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    ring = one.ring()
+    assert ring is not None
+    one.beat(beat("a", process="new", ring=0), START + 4)
+    with pytest.raises(Refusal, match="name-in-use"):
+        fleet.beat(START + 4.5, "a")
+    replaced = one.ring()
+    assert replaced is not None
+    assert replaced.version == ring.version, "the others go on"
+    assert replaced.after >= START + 4 + 2 + 1, "by then the earlier process has heard of it"
+    one.beat(beat("a", process="new", ring=ring.version, members=dict(ring.members)), START + 5)
+
+
+def test_servers_with_the_same_clocks_are_one_to_a_site() -> None:
+    one = registry()
+    for name, clocks in (("a", "x"), ("b", "x"), ("c", "y")):
+        one.beat(beat(name, clocks=clocks), START)
+    assert one.owners(["a", "b"]) == 1
+    assert one.owners(["a", "b", "c"]) == 2
