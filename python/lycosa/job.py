@@ -93,9 +93,10 @@ def _agent(text: str) -> str:
 
 
 def _master(text: str) -> str:
-    """Check the URL of a master."""
-    if not re.fullmatch(r"https?://[^\s/?#@]+/?", text):
-        raise SettingError("fetch.master", text, "an http or https URL without a path, such as http://127.0.0.1:7700")
+    """Check the URL of a master, or of several."""
+    if not all(re.fullmatch(r"https?://[^\s/?#@]+/?", url) for url in text.split(",")):
+        allowed = "an http or https URL without a path, such as http://127.0.0.1:7700, or several with commas"
+        raise SettingError("fetch.master", text, allowed)
     return text
 
 
@@ -410,9 +411,9 @@ class Fetch(Section):
     )
     master: Annotated[str, AfterValidator(_master)] | None = Field(
         None,
-        description="URL of a dispatch master, whose download servers fetch; they have their own proxies, "
-        "credentials and identity. The service's token is in the environment variable LYCOSA_TOKEN. none: the crawl "
-        "fetches",
+        description="URL of a dispatch master, whose download servers fetch; several, with commas, where some stand "
+        "by. They have their own proxies, credentials and identity. The service's token is in the environment "
+        "variable LYCOSA_TOKEN. none: the crawl fetches",
     )
     service: str = Field("crawl", description="name of the crawl's service in the quotas of that master")
     master_certificate: Path | None = Field(

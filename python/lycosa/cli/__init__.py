@@ -7,6 +7,7 @@ import atexit
 import gc
 import importlib
 import os
+import re
 import sys
 from typing import Any, Never, TextIO
 
@@ -54,6 +55,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> Never:
         """Print the error and a hint at --help; exit with status 2."""
+        # An argument may be a URL with a password.
+        message = re.sub(r"//\S*@", "//…@", message)
         print(f"{self.prog}: {message}; see {self.prog} --help", file=sys.stderr)
         raise SystemExit(2)
 

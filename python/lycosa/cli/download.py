@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lycosa.cli.downloader import MASTER
+
 DESCRIPTION = (
     "Has URLs downloaded by the servers of a master, and prints a line for each as its result comes; with --json a "
     "JSON object. "
@@ -24,7 +26,7 @@ def add_parser(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("urls", nargs="+", metavar="URL", help="URLs; - reads one a line from standard input")
-    add("--master", metavar="URL", required=True, help="the master, such as http://127.0.0.1:7700")
+    add("--master", metavar="URL", required=True, help=MASTER)
     add("--service", metavar="NAME", required=True, help="the service whose quota is used")
     add("--receive", action="store_true", help="have results pushed to a port of one's own, instead of fetching them")
     add("--output", metavar="DIR", type=Path, help="write each body to a file there, by number")

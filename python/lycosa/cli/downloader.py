@@ -22,12 +22,15 @@ DESCRIPTION = (
 #: Default address.
 LISTEN = "127.0.0.1:7701"
 
+#: What ``--master`` means.
+MASTER = "URL of the master, such as http://127.0.0.1:7700; several, with commas, where some stand by"
+
 
 def add_parser(subparsers: Any) -> None:
     """Register the sub-command."""
     parser = subparsers.add_parser("downloader", help="download what a master has granted", description=DESCRIPTION)
     add = parser.add_argument
-    add("--master", metavar="URL", required=True, help="the master, such as http://127.0.0.1:7700")
+    add("--master", metavar="URL", required=True, help=MASTER)
     add("--listen", metavar="ADDR:PORT", default=LISTEN, help=f"address (default {LISTEN})")
     add("--address", metavar="URL", help="URL at which clients reach it (default: that of --listen)")
     add("--name", metavar="NAME", help="its name, unique and lasting (default: the host's name and the port)")
@@ -81,7 +84,7 @@ async def _serve(args: argparse.Namespace, job: Any) -> None:
 
     tls = tls_of(args)
     own = (None, None) if tls is None else (tls.certificate, tls.key)
-    context = tls_context(args.ca_file, *own) if args.master.startswith("https://") else None
+    context = tls_context(args.ca_file, *own) if "https://" in args.master else None
     port = args.listen.rpartition(":")[2]
     name = args.name or f"{socket.gethostname()}-{port if port != '0' else secrets.token_hex(4)}"
     async with Caller(args.master, os.environ.get("LYCOSA_TOKEN"), context=context) as master:

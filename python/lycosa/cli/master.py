@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lycosa.dispatch.life import State
     from lycosa.dispatch.serving import Tls
 
 DESCRIPTION = (
     "Decides which service may have how many URLs downloaded, and by which download server; it sees no URL and "
     "downloads nothing. Services and their quotas are in a TOML file, which SIGHUP reads again. Serial numbers and "
-    "the key that signs grants are in the state directory. Without tokens it serves this machine alone."
+    "the key that signs grants are in the state directory, or in a PostgreSQL database that several masters share, "
+    "of which one serves. Without tokens it serves this machine alone."
 )
 
 TOP = (
@@ -70,7 +73,13 @@ def add_parser(subparsers: Any) -> None:
     add = parser.add_argument
     add("--quotas", metavar="FILE", type=Path, help="services and their quotas (TOML)")
     add("--listen", metavar="ADDR:PORT", default=LISTEN, help=f"address (default {LISTEN})")
-    add("--state", metavar="DIR", type=Path, default=Path("lycosa-master"), help="state (default lycosa-master)")
+    add(
+        "--state",
+        metavar="DIR|URL",
+        default="lycosa-master",
+        help="state: a directory, or postgresql://USER@HOST/NAME, a database of the masters of which one serves; the "
+        "password is better in PGPASSWORD or ~/.pgpass (default lycosa-master)",
+    )
     add(
         "--period",
         metavar="S",
@@ -101,7 +110,12 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
     actions = parser.add_subparsers(title="actions", metavar="top")
     top = actions.add_parser("top", help="what a running master grants", description=TOP)
-    top.add_argument("--master", metavar="URL", default=f"http://{LISTEN}", help=f"its URL (default http://{LISTEN})")
+    top.add_argument(
+        "--master",
+        metavar="URL",
+        default=f"http://{LISTEN}",
+        help=f"its URL; several, with commas, where some stand by (default http://{LISTEN})",
+    )
     top.add_argument("--once", action="store_true", help="print once and end")
     top.add_argument("--json", action="store_true", help="print one JSON object per line and update")
     top.add_argument("--ca-file", metavar="FILE", type=Path, help="roots of its certificate (default: the system's)")
@@ -145,19 +159,45 @@ def run(args: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
         return 0
+    state = state_of(args.state)
     with told(quiet=args.quiet), audit.writing(args.audit):
-        loops.run(_serve(args))
+        loops.run(_serve(args, state))
     return 0
 
 
-async def _serve(args: argparse.Namespace) -> None:
+def state_of(text: str) -> State:
+    """Return where the state of ``--state`` is; raises SettingError, which does not show a URL's password."""
+    from lycosa.dispatch.life import Directory
+    from lycosa.errors import SettingError
+
+    if "://" not in text:
+        return Directory(Path(text))
+    try:
+        from lycosa.dispatch.standby import Database  # only where it is used
+    except ImportError as error:
+        allowed = f"a directory, or with the extra lycosa[postgres] a database ({error})"
+        raise SettingError("--state", "postgresql://…", allowed) from None
+    return Database(text)
+
+
+def _stand_by() -> None:
+    """Note that another master serves: to systemd this one runs, and quotas are read again once it serves."""
+    from lycosa.cli.systemd import notify
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    notify("READY=1", "STATUS=standing by")
+
+
+async def _serve(args: argparse.Namespace, state: State) -> None:
     """Serve until a signal ends it."""
     from lycosa.cli.signals import ending
     from lycosa.dispatch.master_server import run_master
     from lycosa.dispatch.quotas import read_quotas
 
     settings = {"period": args.period, "hold": args.hold, "handover": args.handover}
-    running = run_master(lambda: read_quotas(args.quotas), args.listen, args.state, tls=tls_of(args), **settings)
+    running = run_master(
+        lambda: read_quotas(args.quotas), args.listen, state, tls=tls_of(args), standing_by=_stand_by, **settings
+    )
     async with running as (url, reload, _):
         if not args.quiet:
             print(f"lycosa master: listening on {url}", file=sys.stderr, flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +18,9 @@ from lycosa.errors import SettingError
 
 #: Seconds to connect; for an answer.
 CONNECT, ANSWER = 5.0, 60.0
+
+#: The same where there are several masters; seconds for which one that was silent is not called again.
+CONNECT_SEVERAL, ANSWER_SEVERAL, PASSED_OVER = 1.5, 5.0, 3.0
 
 #: Bytes of an answer; the longest wait that one may ask for, in seconds.
 MAX_ANSWER, LONGEST = 512 << 20, 3_600.0
@@ -37,7 +41,11 @@ def tls_context(ca_file: Path | None, certificate: Path | None, key: Path | None
 
 
 class Caller:
-    """Calls one server. An async context manager."""
+    """Calls a server, or the one of several masters that serves. An async context manager.
+
+    It stays with the server that answers. One that cannot be connected to has not got the request: the next one is
+    called at once. One that fails otherwise may have got it: the next call begins with another one.
+    """
 
     def __init__(
         self,
@@ -46,13 +54,17 @@ class Caller:
         fields: Mapping[str, str] | None = None,
         context: ssl.SSLContext | aiohttp.Fingerprint | None = None,
     ) -> None:
-        """url: of the server. token: of a service, or of download servers. fields: header fields of each request.
+        """url: of the server, or several with commas. token: of a service, or of download servers.
 
-        context: of TLS, or the one certificate that the server must have; `None`: the system's roots.
+        fields: header fields of each request. context: of TLS, or the one certificate that the server must have;
+        `None`: the system's roots.
         """
-        if not url.startswith(("http://", "https://")):
-            raise SettingError("master", url, "an http or https URL, such as http://127.0.0.1:7700")
-        self.url = url.rstrip("/")
+        self._urls = [one.strip().rstrip("/") for one in url.split(",")]
+        if not all(one.startswith(("http://", "https://")) for one in self._urls):
+            allowed = "an http or https URL, such as http://127.0.0.1:7700, or several with commas"
+            raise SettingError("master", url, allowed)
+        self.url = self._urls[0]  # the one that is called
+        self._silent: dict[str, float] = {}  # when those that did not answer may be called again
         self._fields = {"lycosa-protocol": str(PROTOCOL), **(fields or {})}
         if token is not None:
             self._fields["authorization"] = f"Bearer {token}"
@@ -75,14 +87,60 @@ class Caller:
     ) -> tuple[Mapping[str, str], bytes]:
         """Send bytes (`None`: a GET); returns the answer's header fields and its body. Raises as ``post``.
 
-        within: seconds. most: bytes of an answer.
+        within: seconds; with several masters ANSWER_SEVERAL at most. most: bytes of an answer.
         """
+        if len(self._urls) == 1:
+            return await self._send(self.url, path, body, fields, _limits(within, CONNECT), most)
+        limits = _limits(min(within, ANSWER_SEVERAL), CONNECT_SEVERAL)
+        for url in self._order():
+            try:
+                answer = await self._send(url, path, body, fields, limits, most)
+            except aiohttp.ClientConnectorError as error:
+                refused: aiohttp.ClientError = error
+            except aiohttp.ConnectionTimeoutError as error:
+                self._silent[url] = time.monotonic() + PASSED_OVER
+                refused = error
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                if isinstance(error, TimeoutError):
+                    self._silent[url] = time.monotonic() + PASSED_OVER
+                self._turn(url)
+                raise
+            except Refusal as refusal:
+                if refusal.code == "unavailable":
+                    self._turn(url)
+                raise
+            else:
+                self.url = url
+                return answer
+        raise refused
+
+    def _order(self) -> list[str]:
+        """Return the servers to call, one after the other: without silent ones, unless all are silent."""
+        begin, now = self._urls.index(self.url), time.monotonic()
+        turned = self._urls[begin:] + self._urls[:begin]
+        heard = [url for url in turned if self._silent.get(url, now) <= now]
+        return heard or [min(turned, key=lambda url: self._silent[url])]
+
+    def _turn(self, url: str) -> None:
+        """Begin the next call with another server than this one."""
+        if self.url == url:
+            self.url = self._urls[(self._urls.index(url) + 1) % len(self._urls)]
+
+    async def _send(
+        self,
+        url: str,
+        path: str,
+        body: bytes | None,
+        fields: Mapping[str, str],
+        limits: aiohttp.ClientTimeout,
+        most: int,
+    ) -> tuple[Mapping[str, str], bytes]:
+        """Send to one server."""
         session = self._opened()
         method = "GET" if body is None else "POST"
-        timeout = aiohttp.ClientTimeout(total=within, sock_connect=CONNECT)
         named = {**self._fields, **fields}
         async with session.request(
-            method, self.url + path, data=body, headers=named, timeout=timeout, allow_redirects=False
+            method, url + path, data=body, headers=named, timeout=limits, allow_redirects=False
         ) as answer:
             content = bytearray()
             async for part in answer.content.iter_any():
@@ -113,6 +171,11 @@ class Caller:
     async def __aexit__(self, *error: object) -> None:
         """Close it."""
         await self.close()
+
+
+def _limits(within: float, connect: float) -> aiohttp.ClientTimeout:
+    """Return the limits of a call, in seconds."""
+    return aiohttp.ClientTimeout(total=within, sock_connect=connect)
 
 
 def _object(answer: bytes) -> dict[str, Any]:

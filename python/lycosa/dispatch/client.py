@@ -84,7 +84,9 @@ class Client:
         ca_file: Path | None = None,
         certificate: tuple[Path, Path] | None = None,
     ) -> None:
-        """master: its URL. service: a name of the quotas; token: one of its tokens, if it has some.
+        """master: its URL, or several with commas, of which one serves.
+
+        service: a name of the quotas; token: one of its tokens, if it has some.
 
         receive: whether results are pushed to a port that the client opens, as published: on this machine, or at an
         address and port such as "10.0.0.7:0" that download servers reach. Else it fetches them over connections that

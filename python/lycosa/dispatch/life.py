@@ -1,30 +1,91 @@
-"""What of a master survives it: the key that signs grants, and the number of its life, by which serials are new."""
+"""What of a master survives it: the key that signs grants, and the number of its life, by which serials are new.
+
+It is kept in a directory (here), or in a database that several masters share (``standby``).
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import fcntl
+import math
 import os
+import time
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Protocol, TextIO
 
 from lycosa import _core
-from lycosa.errors import JobInUse, SettingError, StorageError
+from lycosa.dispatch.refusal import Refusal
+from lycosa.errors import JobInUse, LycosaError, SettingError, StorageError
+
+#: A clock that never goes back and, where the system has one, goes on while the machine sleeps.
+CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
-class Life(NamedTuple):
+def clock() -> float:
+    """Return the time by which a life is limited, in seconds; only differences have a meaning."""
+    return time.clock_gettime(CLOCK)
+
+
+class LifeLost(LycosaError):
+    """Another master may serve by now: this one has to end, and may be started again."""
+
+
+class Life:
     """One run of a master."""
 
-    number: int  # greater than that of each run before
-    key: _core.SigningKey
-    lock: TextIO  # held while it runs
+    def __init__(self, number: int, key: _core.SigningKey) -> None:
+        """number: greater than that of each run before. key: signs grants."""
+        self.number, self.key = number, key
+        self.until = math.inf  # of `clock`: from then on another master may serve
+
+    def check(self) -> None:
+        """Raise Refusal (unavailable) if another master may serve: then nothing may be decided, nor answered."""
+        if clock() >= self.until:
+            raise Refusal("unavailable", "this master has lost its database; ask another one", after=1.0)
+
+    async def keep(self) -> None:
+        """Keep it until this is cancelled; raises LifeLost as soon as another master may serve."""
+        await asyncio.Event().wait()
 
 
-def begin_life(directory: Path) -> Life:
-    """Begin a run with the state of a directory, which is created if it is missing.
+class State(Protocol):
+    """Where lives begin."""
 
-    Raises JobInUse if another master uses it, SettingError for a key that others may read, StorageError for a damaged
-    file.
-    """
+    def life(
+        self, *, period: float, hold: float, standing_by: Callable[[], None]
+    ) -> contextlib.AbstractAsyncContextManager[Life]:
+        """Begin a run, and end it with the context.
+
+        period, hold: of ``Master``. standing_by: is called if another master serves, before that one's end is waited
+        for.
+        """
+
+
+class Directory:
+    """A directory for one master."""
+
+    def __init__(self, path: Path) -> None:
+        """path: is created if it is missing."""
+        self._path = path
+
+    @contextlib.asynccontextmanager
+    async def life(self, *, period: float, hold: float, standing_by: Callable[[], None]) -> AsyncIterator[Life]:
+        """Begin a run.
+
+        Raises JobInUse if another master uses the directory, SettingError for a key that others may read,
+        StorageError for a damaged file.
+        """
+        life, lock = _begin_life(self._path)
+        try:
+            yield life
+        finally:
+            lock.close()
+
+
+def _begin_life(directory: Path) -> tuple[Life, TextIO]:
+    """Begin a run with the state of a directory; returns the file whose lock it holds, too."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = (directory / "life").open("a+", encoding="ascii")
     try:
@@ -44,7 +105,7 @@ def begin_life(directory: Path) -> Life:
     lock.write(f"{number}\n")
     lock.flush()
     os.fsync(lock.fileno())
-    return Life(number, key, lock)
+    return Life(number, key), lock
 
 
 def _key(path: Path) -> bytes:
@@ -60,3 +121,26 @@ def _key(path: Path) -> bytes:
     if path.stat().st_mode & 0o077:
         raise SettingError("--state", path, "a key that its owner alone can read: chmod 600")
     return path.read_bytes()
+
+
+@contextlib.asynccontextmanager
+async def kept(life: Life) -> AsyncIterator[None]:
+    """Keep a life while the body runs; where it is lost the body is cancelled, and LifeLost raised."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(life.keep())
+            try:
+                yield
+            finally:
+                keeping.cancel()
+    except BaseExceptionGroup as errors:
+        lost, others = errors.split(LifeLost)
+        if lost is None or others is not None:
+            raise
+        raise LifeLost(*_first(lost).args) from None
+
+
+def _first(errors: BaseExceptionGroup[LifeLost]) -> LifeLost:
+    """Return the first exception of a group of groups."""
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

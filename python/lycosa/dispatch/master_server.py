@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import functools
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from lycosa.dispatch import audit
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.grant import Grant
 from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
-from lycosa.dispatch.life import begin_life
+from lycosa.dispatch.life import State, kept
 from lycosa.dispatch.master import MAX_PARTS, PROTOCOL, Master, Part
 from lycosa.dispatch.quotas import NAME, Quotas
 from lycosa.dispatch.refusal import Refusal
@@ -37,7 +38,10 @@ class MasterServer:
     """Answers questions and heartbeats by the rules of ``master``."""
 
     def __init__(self, master: Master, public: bytes, now: Callable[[], float]) -> None:
-        """public: the public key of what the master signs. now: its clock, which never goes back."""
+        """public: the public key of what the master signs. now: its clock, which never goes back.
+
+        Each answer that decides something reads the clock before: it raises Refusal once another master may serve.
+        """
         self.master, self._now = master, now
         self._public = base64.b64encode(public).decode()
         self.app = App(
@@ -147,7 +151,7 @@ def _part(given: object) -> Part:
 def _beat(given: dict[str, Any]) -> Beat:
     """Return the heartbeat of a JSON object; raises Refusal."""
     server, address = field(given, "server", str), field(given, "address", str)
-    if not NAME.fullmatch(server) or not address.startswith(("http://", "https://")) or len(address) > 300:
+    if not NAME.fullmatch(server) or not re.fullmatch(r"https?://[^\s,]{1,300}", address):
         raise Refusal("malformed", "server: a name; address: an http or https URL")
     numbers = {name: field(given, name, int) for name in ("slots", "free", "successes", "failures", "ring")}
     members = {
@@ -185,41 +189,63 @@ def _metrics(figures: dict[str, Any]) -> Iterator[str]:
 
 @contextlib.asynccontextmanager
 async def run_master(
-    load: Callable[[], Quotas], listen: str, state: Path, *, tls: Tls | None = None, **settings: float
+    load: Callable[[], Quotas],
+    listen: str,
+    state: State,
+    *,
+    period: float,
+    hold: float,
+    handover: float,
+    tls: Tls | None = None,
+    standing_by: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[tuple[str, Callable[[], None], Master]]:
     """Run a master; yields its URL, a function that loads the quotas again, and the rules.
 
-    settings: of ``Master``: period, grant_seconds, hold, handover. Raises SettingError, StorageError, OSError.
+    period, hold, handover: of ``Master``. standing_by: is called if it has to wait for the end of another master.
+    Raises SettingError, StorageError, OSError; LifeLost where another master may serve.
     """
     quotas = load()
     if tls is not None:
         tls.check()
-    life = begin_life(state)
-    # Steps of the wall clock are no time: it only says when this life began.
+    stood_by: list[bool] = []
+
+    def wait() -> None:
+        stood_by.append(True)
+        standing_by()
+
+    # Bound before it waits: what is wrong with the address is told at once. It listens once it serves.
+    with contextlib.closing(bind(listen, is_closed=quotas.is_closed())) as bound:
+        async with state.life(period=period, hold=hold, standing_by=wait) as life, kept(life):
+            clock = _clock()
+
+            def now() -> float:
+                life.check()
+                return clock()
+
+            master = Master(quotas, life.key, life.number, clock(), period=period, hold=hold, handover=handover)
+            server = MasterServer(master, life.key.public, now)
+            reload = functools.partial(_reload, master, load)
+            if stood_by:
+                reload()
+            async with serving(server.app, bound, tls) as url, _looking(master, clock):
+                yield url, reload, master
+
+
+def _clock() -> Callable[[], float]:
+    """Return a master's clock. Steps of the wall clock are no time: it only says when this life began."""
     offset = time.time() - time.monotonic()
+    return lambda: time.monotonic() + offset
 
-    def now() -> float:
-        return time.monotonic() + offset
 
+def _reload(master: Master, load: Callable[[], Quotas]) -> None:
+    """Use the quotas as they are now; on an error the running ones stay."""
     try:
-        master = Master(quotas, life.key, life.number, now(), **settings)
-        server = MasterServer(master, life.key.public, now)
-        bound = bind(listen, is_closed=quotas.is_closed())
-
-        def reload() -> None:
-            """Use the quotas as they are now; on an error the running ones stay."""
-            try:
-                fresh = load()
-            except (LycosaError, OSError) as error:
-                logger.warning("not reloaded, the running quotas stay: %s", error)
-                return
-            master.reload(fresh)
-            logger.info("quotas reloaded: %s", ", ".join(sorted(fresh.services)))
-
-        async with serving(server.app, bound, tls) as url, _looking(master, now):
-            yield url, reload, master
-    finally:
-        life.lock.close()
+        fresh = load()
+    except (LycosaError, OSError) as error:
+        logger.warning("not reloaded, the running quotas stay: %s", error)
+        return
+    master.reload(fresh)
+    logger.info("quotas reloaded: %s", ", ".join(sorted(fresh.services)))
 
 
 @contextlib.asynccontextmanager

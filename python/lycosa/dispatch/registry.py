@@ -127,8 +127,12 @@ class Registry:
             # The master was restarted: the ring goes on. Members that are not heard of have a grace.
             self._proposed = Ring(beat.ring, dict(beat.members), max(now + self.handover, self._floor))
             self._gone = {name: self._began for name in beat.members if name != beat.server}
+        elif beat.ring >= self._proposed.version and beat.members and beat.members != self._proposed.members:
+            # Of two servers one had confirmed another ring before the restart: a new one supersedes both. To neither
+            # it is the next one: what was theirs in between is unknown, and waits for `after`.
+            self._proposed = Ring(beat.ring + 2, dict(self._proposed.members), self._proposed.after)
+            self._active = None
         elif beat.ring > self._proposed.version:
-            # Of two servers one had confirmed a later ring before the restart: a new one supersedes both.
             self._proposed = Ring(beat.ring, dict(self._proposed.members), self._proposed.after)
             self._active = None
         self._gone.pop(beat.server, None)

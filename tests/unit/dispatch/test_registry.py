@@ -107,6 +107,27 @@ def test_of_two_versions_that_are_reported_after_a_restart_neither_is_believed()
     assert fresh.ring() is not None
 
 
+def test_two_rings_of_one_version_are_not_taken_for_one() -> None:
+    fleet = Fleet(registry(), "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    fleet.beat(START + 4, "c", "a")  # of the ring with c, a alone is told
+    before = fleet.known["a"]
+    del fleet.known["c"]
+    fleet.registry = fresh = registry(START + 5, is_first=False)
+    fleet.beat(START + 5.1, "b", "d")  # a, with the ring of before, is not heard of yet
+    assert fleet.known["d"].version == before.version
+    assert fleet.known["d"].members != before.members
+    for tenth in range(2, 40):
+        fleet.beat(START + 5 + tenth / 10)
+        if fresh.ring() is not None:
+            assert len({(ring.version, tuple(sorted(ring.members))) for ring in fleet.known.values()}) == 1
+    ring = fresh.ring()
+    assert ring is not None
+    assert set(ring.members) == {"a", "b", "d"}
+    assert ring.version > before.version + 1, "to a it is not the next one"
+
+
 def test_a_server_that_starts_anew_loses_its_grants() -> None:
     one = registry()
     one.beat(beat("a"), START)
