@@ -20,8 +20,9 @@ BENCHMARKS = {
     "cores": "frontiers side by side in one process: pages a second of two cores beside one, CPU a page",
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "crawl_costs": "CPU a page of a whole crawl, start included: 27 KB by HTTP, 240 KB by HTTPS",
-    "dispatch": "master and download servers: decisions, admission, CPU a page that is fetched elsewhere",
+    "dispatch": "master and download servers: decisions, admission, CPU a page beside a crawl's and Celery's",
     "fetch": "CPU a request of the fetch alone beside wrk, h2load, aiohttp, httpx: HTTP/1.1, TLS, HTTP/2, handshakes",
+    "flat_line": "three services that want more than their quotas: how even their starts are, by both policies",
     "hosts": "10 million hosts of 3 URLs each: memory of hosts, domains, known and waiting URLs under 1 GiB",
     "links": "50 million links through frontier and log: links a CPU second, memory under the budget",
     "memory": "100,000 simulated pages: the crawler's peak resident memory",
@@ -103,7 +104,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="simnet, names_cache, names_paper: draw it, .png or .svg"
+        "--plot", type=Path, metavar="FILE", help="simnet, names_cache, names_paper, flat_line: draw it, .png or .svg"
     )
     parser.add_argument("--peers-only", action="store_true", help="without Lycosa, so without claims")
     args = parser.parse_args()

@@ -5,20 +5,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import re
 import shutil
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import nginx, static_site
-from benchmarks.crawl import CONCURRENCY, PACE, Task, lycosa_crawl, require_lycosa
-from benchmarks.harness import Cores, Options, environment, progress, run_parts
+from benchmarks.crawl import require_lycosa
+from benchmarks.dispatch_crawl import remote_fetch
+from benchmarks.dispatch_peer import task_queue
+from benchmarks.dispatch_service import master
+from benchmarks.harness import Cores, Options, progress, run_parts
 from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
 #: Decisions that are timed at once; rounds.
@@ -30,17 +29,13 @@ SERVERS = (4, 64)
 #: Seconds of load at the master, connections, and URLs of each question.
 LOAD, CONNECTIONS, URLS = 6.0, 16, 100
 
-#: Pages of a crawl, and their size.
-PAGES, PAGE_BYTES = 5_000, 27_000
-
-#: Clock ticks of a second in /proc.
-TICKS = os.sysconf("SC_CLK_TCK")
-
 
 def run(options: Options) -> Report:
     """Run all parts."""
+    if options.peers_only:
+        return run_parts("dispatch", [task_queue], options)
     require_lycosa()
-    return run_parts("dispatch", [decision, admission, remote_fetch], options)
+    return run_parts("dispatch", [decision, admission, remote_fetch, task_queue], options)
 
 
 def decision(report: Report, options: Options, cores: Cores, folder: Path) -> None:
@@ -102,140 +97,6 @@ def admission(report: Report, options: Options, cores: Cores, folder: Path) -> N
     report.figures.append(figure)
     text = f"admission requests a CPU second at the master, each for {URLS} URLs"
     report.claims.append(Claim.at_least("dispatch-admission", text, figure.median, "1/s", 5_000))
-
-
-def remote_fetch(report: Report, options: Options, cores: Cores, folder: Path) -> None:
-    """Crawl a site locally and by one, two and four download servers; count the CPU of all processes."""
-    site = static_site.build(folder / "site", PAGES, size_of_page=PAGE_BYTES)
-    quotas = "[services.crawl]\nrate = 1000000\nburst = 1000000\nrobots = false\n"
-    with nginx.serving(site.folder, folder / "nginx", cores.server) as root:
-        names = ["local", "1 server", "2 servers", "4 servers"]
-        costs: dict[str, list[float]] = {name: [] for name in names}
-        parts: dict[str, list[float]] = {"crawl": [], "download server": [], "master": []}
-        for _ in range(QUICK_ROUNDS if options.quick else ROUNDS):
-            for name in names:
-                crawl = folder / "crawl"
-                crawl.mkdir(exist_ok=True)
-                task = Task(site, root, crawl, cores.client, None)
-                if name == "local":
-                    costs[name].append(lycosa_crawl(task).cpu / PAGES * 1e6)
-                    continue
-                count = int(name.split()[0])
-                with (
-                    master(folder, quotas, cores) as running,
-                    downloaders(folder, running.url, count, cores) as servers,
-                ):
-                    running.wait_for(count)
-                    before = [server.cpu() for server in servers], running.cpu()
-                    run = lycosa_crawl(task, settings=[f"fetch.master={running.url}"])
-                    fetched = sum(server.cpu() for server in servers) - sum(before[0])
-                    mastered = running.cpu() - before[1]
-                costs[name].append((run.cpu + fetched + mastered) / PAGES * 1e6)
-                if count == 1:
-                    for part, cpu in (("crawl", run.cpu), ("download server", fetched), ("master", mastered)):
-                        parts[part].append(cpu / PAGES * 1e6)
-                progress(
-                    f"{name}: {costs[name][-1]:.0f} µs a page, of which {fetched / PAGES * 1e6:.0f} download servers"
-                )
-    figures = {name: Figure.of(f"27 KB, {name}: CPU a page", "µs", made) for name, made in costs.items()}
-    report.figures += [*figures.values()]
-    report.figures += [Figure.of(f"27 KB, 1 server: CPU a page, {part}", "µs", made) for part, made in parts.items()]
-    ratio = figures["1 server"].median / figures["local"].median
-    report.claims.append(Claim.at_most("dispatch-remote", "CPU a page, remote ÷ local", ratio, "ratio", 1.3))
-    for name in ("2 servers", "4 servers"):
-        ratio = figures[name].median / figures["1 server"].median
-        text = f"CPU a page, {name} ÷ 1"
-        report.claims.append(Claim.at_most(f"dispatch-{name[0]}-servers", text, ratio, "ratio", 1.1))
-    report.notes.append(f"{site.describe}; {CONCURRENCY} requests at a time; the crawl's start included")
-
-
-class Running:
-    """A process that serves, and what it has cost."""
-
-    def __init__(self, command: list[str], says: str, cores: frozenset[int]) -> None:
-        """Start it, and wait for the line with its URL."""
-        self._process = subprocess.Popen(
-            command,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment(),
-            preexec_fn=lambda: os.sched_setaffinity(0, cores),
-        )
-        assert self._process.stderr is not None
-        self.url = ""
-        lines = []
-        for line in self._process.stderr:
-            lines.append(line)
-            if match := re.search(says, line):
-                self.url = match[1]
-                break
-        if not self.url:
-            raise BenchmarkError(f"{command[3]} did not start: {''.join(lines)[-300:]}")
-        # What it says later must not fill the pipe.
-        threading.Thread(target=self._process.stderr.read, daemon=True).start()
-
-    def cpu(self) -> float:
-        """Return the seconds of CPU until now."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
-    def statistics(self) -> dict[str, dict[str, dict[str, int]]]:
-        """Return a master's statistics."""
-        with urllib.request.urlopen(f"{self.url}/statistics", timeout=10) as answer:  # noqa: S310  # our own
-            found: dict[str, dict[str, dict[str, int]]] = json.load(answer)
-        return found
-
-    def granted(self, service: str) -> int:
-        """Return how many grants a service has had of a master."""
-        return self.statistics()["services"][service]["grants"]
-
-    def wait_for(self, servers: int) -> None:
-        """Wait until so many download servers share a master's ring."""
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            found = self.statistics()
-            if len(found["servers"]) == servers and found["ring"] is not None:
-                return
-            time.sleep(0.05)
-        raise BenchmarkError(f"{servers} download servers did not come")
-
-    def end(self) -> None:
-        """End it."""
-        self._process.terminate()
-        try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-
-@contextlib.contextmanager
-def master(folder: Path, quotas: str, cores: Cores) -> Iterator[Running]:
-    """Run a master with these quotas."""
-    path = folder / "quotas.toml"
-    path.write_text(quotas)
-    command = [sys.executable, "-m", "lycosa", "master", "--quotas", str(path), "--state", str(folder / "master")]
-    running = Running([*command, "--listen", "127.0.0.1:0"], r"listening on (\S+)", cores.client)
-    try:
-        yield running
-    finally:
-        running.end()
-
-
-@contextlib.contextmanager
-def downloaders(folder: Path, url: str, count: int, cores: Cores) -> Iterator[list[Running]]:
-    """Run download servers."""
-    job = folder / "downloader.toml"
-    job.write_text(f"{PACE.format(concurrency=CONCURRENCY)}share_clocks = false\n")
-    with contextlib.ExitStack() as opened:
-        servers = []
-        for number in range(count):
-            command = [sys.executable, "-m", "lycosa", "downloader", "--master", url, "--listen", "127.0.0.1:0"]
-            arguments = ["--name", f"d{number}", "--job", str(job), "--slots", str(CONCURRENCY)]
-            server = Running([*command, *arguments], r" at (http\S+),", cores.client)
-            opened.callback(server.end)
-            servers.append(server)
-        yield servers
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -91,15 +92,16 @@ class Service:
         quotas: str,
         *,
         servers: int = 1,
-        slots: int = 200,
+        slots: int | Sequence[int] = 200,
         master: tuple[str, ...] = (),
         downloader: tuple[str, ...] = (),
     ) -> None:
-        """quotas: the text of the file. master, downloader: more arguments."""
+        """quotas: the text of the file. slots: of each server. master, downloader: more arguments."""
         self.folder, self.net = folder, net
         self.quotas = folder / "quotas.toml"
         self.quotas.write_text(quotas)
-        self._count, self._slots, self._master_arguments, self._arguments = servers, slots, master, downloader
+        self._count, self._master_arguments, self._arguments = servers, master, downloader
+        self._slots = [slots] * servers if isinstance(slots, int) else slots
         self.job = net.job_file(folder / "downloader.toml")
         self.port = "0"
         self.processes: list[Process] = []
@@ -110,7 +112,7 @@ class Service:
         try:
             self.start_master()
             for number in range(self._count):
-                self.start_server(f"d{number + 1}")
+                self.start_server(f"d{number + 1}", self._slots[number])
             for number in range(self._count):
                 self.servers[f"d{number + 1}"].told("at http")
         except BaseException:
@@ -137,10 +139,10 @@ class Service:
         self.url = self.master.told(r"listening on (\S+)")[1]
         self.port = self.url.rpartition(":")[2]
 
-    def start_server(self, name: str) -> Process:
+    def start_server(self, name: str, slots: int = 200) -> Process:
         """Start a download server."""
         clocks = f"politeness.clock_file={self.folder / 'clocks'}"  # as servers of one machine share them
-        arguments = ("--name", name, "--slots", str(self._slots), "--job", str(self.job), "--set", clocks)
+        arguments = ("--name", name, "--slots", str(slots), "--job", str(self.job), "--set", clocks)
         process = Process("downloader", "--master", self.url, "--listen", "127.0.0.1:0", *arguments, *self._arguments)
         self.processes.append(process)
         self.servers[name] = process

@@ -12,6 +12,7 @@ import pytest
 from lycosa.dispatch import Client, lane
 from lycosa.dispatch.calls import Caller
 from lycosa.dispatch.downloader import Downloader, fetch_key
+from lycosa.dispatch.life import Directory
 from lycosa.dispatch.master_server import run_master
 from lycosa.dispatch.quotas import Quotas
 from lycosa.job import make_job, read_job
@@ -19,6 +20,8 @@ from lycosa.records import Response
 from lycosa.simnet import SimulatedInternet
 
 from tests.dispatch.test_service import check_courtesy, pages_of
+
+SETTINGS = {"period": 0.1, "hold": 30.0, "handover": 1.0}
 
 QUOTAS = {"one": {"rate": 2_000, "burst": 2_000}, "two": {"rate": 2_000, "burst": 2_000}}
 
@@ -30,7 +33,7 @@ async def service(
     """A master and a download server in this process."""
     job = make_job(read_job(net.job_file()))
     async with (
-        run_master(lambda: quotas, "127.0.0.1:0", folder / "master", period=0.2) as (url, _, _),
+        run_master(lambda: quotas, "127.0.0.1:0", Directory(folder / "master"), **SETTINGS) as (url, _, _),
         Caller(url) as caller,
     ):
         server = Downloader("d1", job, caller, await fetch_key(caller), slots)
@@ -55,9 +58,14 @@ async def download(url: str, name: str, urls: list[str]) -> list[Response]:
 
 def test_a_lane_that_has_seen_enough_makes_room_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane, "MOST_URLS", 100)
-    made = []
-    begin = lane.Lane.__init__
-    monkeypatch.setattr(lane.Lane, "__init__", lambda self, *given: (made.append(self), begin(self, *given))[1])
+    made: list[lane.Lane] = []
+    run_lane = lane.Lane.run
+
+    def run_noted(one: lane.Lane) -> None:
+        made.append(one)
+        run_lane(one)
+
+    monkeypatch.setattr(lane.Lane, "run", run_noted)
     with SimulatedInternet(hosts=600, pages=2, speed=50) as net:
         urls = pages_of(net, 600)
 
@@ -78,7 +86,7 @@ def test_services_share_the_slots_and_the_pauses_of_sites(tmp_path: Path) -> Non
     with SimulatedInternet(hosts=150, pages=2, speed=50) as net:
         urls = pages_of(net, 150)
 
-        async def run() -> tuple[list[list[Response]], int]:
+        async def run() -> tuple[tuple[list[Response], list[Response]], int]:
             most = 0
             async with service(tmp_path, net, 20, Quotas.model_validate({"services": QUOTAS})) as (url, server):
 
@@ -110,7 +118,11 @@ def test_a_changed_quota_changes_the_lane(tmp_path: Path) -> None:
             found = []
             given = quotas
             async with (
-                run_master(lambda: given, "127.0.0.1:0", tmp_path / "master", period=0.1) as (url, reload, _),
+                run_master(lambda: given, "127.0.0.1:0", Directory(tmp_path / "master"), **SETTINGS) as (
+                    url,
+                    reload,
+                    _,
+                ),
                 Caller(url) as caller,
             ):
                 server = Downloader("d1", make_job(read_job(net.job_file())), caller, await fetch_key(caller), 50)

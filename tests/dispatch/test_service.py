@@ -287,3 +287,20 @@ def test_the_audit_log_has_what_was_granted_submitted_and_refused(tmp_path: Path
     ]
     [submitted] = [line for line in server if line["what"] == "submitted"]
     assert (submitted["serial"], submitted["peer"]) == (granted["serial"], "127.0.0.1")
+
+
+def test_node_is_a_client_too(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=5, pages=4, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        script, urls = Path(__file__).parents[2] / "examples" / "download.mjs", pages_of(net, 3)
+        command = ["node", str(script), service.url, "archive", *urls]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        with urllib.request.urlopen(
+            f"{service.servers['d1'].told(r'at (http[^ ,]+)')[1]}/metrics", timeout=10
+        ) as told:
+            metrics = told.read().decode()
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {result["url"] for result in results} == set(urls)
+    assert any(result["status"] == 200 and "<html" in result["body"].lower() for result in results)
+    assert "lycosa_downloader_kept_bytes 0" in metrics, "all results are confirmed"
+    assert len(script.read_text().splitlines()) < 60
