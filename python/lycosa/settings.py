@@ -105,6 +105,7 @@ class FetchSettings(TypedDict, total=False):
     from_email: str | None
     master: str | None
     service: str
+    master_certificate: str | PathLike[str] | None
 
 
 class ProxiesSettings(TypedDict, total=False):
