@@ -133,8 +133,9 @@ def downloaders(
     slots: int = CONCURRENCY,
     of_site: int = CONCURRENCY,
 ) -> Iterator[list[Running]]:
-    """Run download servers. job: the text of their settings; default: for sites that take any pace. of_site: requests to
-    one at a time.
+    """Run download servers. job: the text of their settings; default: for sites that take any pace.
+
+    of_site: requests to a site at a time, by the default settings.
     """
     path = folder / "downloader.toml"
     path.write_text(f"{PACE.format(concurrency=of_site)}share_clocks = false\n" if job is None else job)

@@ -70,7 +70,9 @@ def test_a_lane_that_has_seen_enough_makes_room_for_another(tmp_path: Path, monk
         urls = pages_of(net, 600)
 
         async def run() -> list[str]:
-            async with service(tmp_path, net, 100, Quotas.model_validate({"services": QUOTAS})) as (url, server):
+            # Slow enough that a lane has seen enough before all has come.
+            slow = Quotas.model_validate({"services": {"one": {"rate": 300, "burst": 60}}})
+            async with service(tmp_path, net, 100, slow) as (url, server):
                 found = [response.url for response in await download(url, "one", urls)]
                 await ended(server)
                 return found
@@ -116,7 +118,7 @@ def test_a_changed_quota_changes_the_lane(tmp_path: Path) -> None:
 
         async def run() -> list[bool]:
             found = []
-            given = quotas
+            given, state = quotas, Directory(tmp_path / "master")
             async with (
                 run_master(lambda: given, "127.0.0.1:0", Directory(tmp_path / "master"), **SETTINGS) as (
                     url,

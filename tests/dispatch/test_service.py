@@ -39,11 +39,11 @@ def pages_of(net: SimulatedInternet, count: int) -> list[str]:
 
 
 async def download(
-    service: Service, name: str, urls: list[Any], **settings: Any
+    service: Service, quota: str, urls: list[Any], **settings: Any
 ) -> list[tuple[str, int | None, str | None]]:
     """Have URLs downloaded; returns URL, status and error of each result."""
     found = []
-    async with Client(service.url, name, **settings) as client:
+    async with Client(service.url, quota, **settings) as client:
         async for response in client.download(urls):
             found.append((response.url, response.status, response.error))
     return found

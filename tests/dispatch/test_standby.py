@@ -120,7 +120,7 @@ def ask(url: str) -> dict[str, Any]:
 def beat(url: str) -> None:
     """Tell a master of a download server, so that it has one to grant for."""
     given = {"server": "d", "process": "p", "address": "http://127.0.0.1:9", "slots": 10, "speed": 1.0, "free": 1_000}
-    given |= {"successes": 0, "failures": 0, "accepted": [], "ring": 0, "members": {}, "protocol": 1}
+    given |= {"successes": 0, "failures": 0, "accepted": [], "ring": 0, "members": {}, "clocks": "", "protocol": 1}
     urllib.request.urlopen(f"{url}/v1/heartbeats", data=json.dumps(given).encode(), timeout=10).close()
 
 
