@@ -7,6 +7,7 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lycosa.dispatch import Client, lane
@@ -21,7 +22,7 @@ from lycosa.simnet import SimulatedInternet
 
 from tests.dispatch.test_service import check_courtesy, pages_of
 
-SETTINGS = {"period": 0.1, "hold": 30.0, "handover": 1.0}
+SETTINGS: dict[str, Any] = {"period": 0.1, "hold": 30.0, "handover": 1.0}
 
 QUOTAS = {"one": {"rate": 2_000, "burst": 2_000}, "two": {"rate": 2_000, "burst": 2_000}}
 
