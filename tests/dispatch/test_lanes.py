@@ -121,7 +121,7 @@ def test_a_changed_quota_changes_the_lane(tmp_path: Path) -> None:
             found = []
             given, state = quotas, Directory(tmp_path / "master")
             async with (
-                run_master(lambda: given, "127.0.0.1:0", Directory(tmp_path / "master"), **SETTINGS) as (
+                run_master(lambda: given, "127.0.0.1:0", state, **SETTINGS) as (
                     url,
                     reload,
                     _,
