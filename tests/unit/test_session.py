@@ -121,8 +121,10 @@ def test_a_crawl_goes_on_where_it_was_left(job: str, tmp_path: Path) -> None:
 
 def test_a_crawl_starts_over_only_when_asked(job: str, tmp_path: Path) -> None:
     before = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, max_pages=3)}
-    again = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, max_pages=3, fresh=True)}
-    assert before & again
+    # Whole, since which hosts come first depends on when they were asked last, also by the crawl before.
+    again = {page.url for page in lycosa.crawl(job=job, directory=tmp_path, fresh=True)}
+    assert len(before) >= 3
+    assert before <= again
 
 
 def rows_of(path: Path) -> list[str]:

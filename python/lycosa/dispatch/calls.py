@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import ssl
 import time
 from collections.abc import Mapping
@@ -11,8 +10,8 @@ from typing import Any, Self
 
 import aiohttp
 
-from lycosa.dispatch.jsons import JSON, write_json
-from lycosa.dispatch.master import PROTOCOL
+from lycosa.dispatch.jsons import read_json, write_json
+from lycosa.dispatch.protocol import JSON, PROTOCOL, VERSION
 from lycosa.dispatch.refusal import CODES, Refusal
 from lycosa.errors import SettingError
 
@@ -21,6 +20,9 @@ CONNECT, ANSWER = 5.0, 60.0
 
 #: The same where there are several masters; seconds for which one that was silent is not called again.
 CONNECT_SEVERAL, ANSWER_SEVERAL, PASSED_OVER = 1.5, 5.0, 3.0
+
+#: Bytes that are received before reading pauses: results come by the megabyte.
+READ = 1 << 20
 
 #: Bytes of an answer; the longest wait that one may ask for, in seconds.
 MAX_ANSWER, LONGEST = 512 << 20, 3_600.0
@@ -65,7 +67,7 @@ class Caller:
             raise SettingError("master", url, allowed)
         self.url = self._urls[0]  # the one that is called
         self._silent: dict[str, float] = {}  # when those that did not answer may be called again
-        self._fields = {"lycosa-protocol": str(PROTOCOL), **(fields or {})}
+        self._fields = {VERSION: str(PROTOCOL), **(fields or {})}
         if token is not None:
             self._fields["authorization"] = f"Bearer {token}"
         self._context = context
@@ -142,20 +144,24 @@ class Caller:
         async with session.request(
             method, url + path, data=body, headers=named, timeout=limits, allow_redirects=False
         ) as answer:
-            content = bytearray()
-            async for part in answer.content.iter_any():
-                content += part
-                if len(content) > most:
+            parts, size = list[bytes](), 0
+            async for part, _ in answer.content.iter_chunks():
+                parts.append(part)
+                size += len(part)
+                if size > most:
                     raise Refusal("unavailable", f"an answer of more than {most} bytes", 1.0)
+            content = b"".join(parts)
             if answer.status >= 300:
-                raise _refusal(answer.status, bytes(content))
-            return answer.headers, bytes(content)
+                raise _refusal(answer.status, content)
+            return answer.headers, content
 
     def _opened(self) -> aiohttp.ClientSession:
         """Return the session of the running event loop."""
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, ssl=self._context or True)
-            self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False, trust_env=False)
+            self._session = aiohttp.ClientSession(
+                connector=connector, auto_decompress=False, trust_env=False, read_bufsize=READ
+            )
         return self._session
 
     async def close(self) -> None:
@@ -181,8 +187,8 @@ def _limits(within: float, connect: float) -> aiohttp.ClientTimeout:
 def _object(answer: bytes) -> dict[str, Any]:
     """Return a JSON object."""
     try:
-        found = json.loads(answer)
-    except (ValueError, RecursionError):
+        found = read_json(answer)
+    except ValueError:
         found = None
     if not isinstance(found, dict):
         raise Refusal("malformed", "the answer is no JSON object: is this the URL of a master or a download server?")
@@ -192,9 +198,9 @@ def _object(answer: bytes) -> dict[str, Any]:
 def _refusal(status: int, content: bytes) -> Refusal:
     """Return what an error says; one that is none of ours may be a proxy's, or of a server that ends."""
     try:
-        given = json.loads(content)
+        given = read_json(content)
         code, detail, after = str(given["error"]), str(given["detail"]), min(max(float(given["after"]), 0.0), LONGEST)
-    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         code, detail, after = "", "", 1.0
     if code in CODES:
         return Refusal(code, detail.removeprefix(f"{code}: "), after)

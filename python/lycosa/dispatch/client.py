@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import random
 import secrets
@@ -18,22 +17,22 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import aiohttp
 
 from lycosa import _core
 from lycosa.dispatch.calls import Caller, tls_context
-from lycosa.dispatch.desk import SITE
 from lycosa.dispatch.grant import digest_of
-from lycosa.dispatch.jsons import JSON
-from lycosa.dispatch.master import MAX_PARTS
+from lycosa.dispatch.jsons import read_json
 from lycosa.dispatch.pending import Pending, Place
-from lycosa.dispatch.receiver import Receiver
+from lycosa.dispatch.protocol import ENOUGH_REQUESTS, GATHER, JSON, MAX_PARTS, REQUESTS, RESPONSES, SITE
 from lycosa.dispatch.refusal import CODES, Refusal
-from lycosa.dispatch.wire import REQUESTS, RESPONSES
 from lycosa.errors import LycosaError
 from lycosa.records import Request, Requests, Responses
+
+if TYPE_CHECKING:
+    from lycosa.dispatch.receiver import Receiver
 
 logger = logging.getLogger("lycosa")
 
@@ -105,6 +104,8 @@ class Client:
         self._ring: _core.Ring | None = None
         self._receiver: Receiver | None = None
         if receive:
+            from lycosa.dispatch.receiver import Receiver  # with a server, which others need not load
+
             at = receive if isinstance(receive, str) else "127.0.0.1:0"
             self._receiver = Receiver(self.name, self._settle, at, certificate)
         self._ready: asyncio.Queue[Responses | None] = asyncio.Queue(READY)
@@ -202,6 +203,9 @@ class Client:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._work.wait(), within)
                 continue
+            if self.pending.waiting() < ENOUGH_REQUESTS:
+                await asyncio.sleep(GATHER)
+                room = self._under_way - self.pending.under_way()
             try:
                 if not self._members or (self._members["divided"] and self._ring is None):
                     self._take_members(await self._master.post("/v1/servers", {"service": self.service}))
@@ -287,7 +291,7 @@ class Client:
         for number in range(TRIES):
             try:
                 _, answer = await caller.send("/v1/downloads", part.encoded, fields)
-                self.pending.accepted(serial, json.loads(answer)["mailbox"])
+                self.pending.accepted(serial, read_json(answer)["mailbox"])
                 break
             except Refusal as refusal:
                 if refusal.code == "spent-serial" and number > 0:

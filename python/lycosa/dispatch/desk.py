@@ -16,12 +16,10 @@ from typing import Any, NamedTuple
 
 from lycosa import _core
 from lycosa.dispatch.grant import Grant, read_grant
+from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.refusal import Refusal
 from lycosa.dispatch.registry import Beat
 from lycosa.records import Requests
-
-#: What of a URL decides which download server it belongs to.
-SITE = "domain"
 
 #: Seconds for which spent serial numbers are remembered after they have expired: more than clocks may be wrong.
 RETAINED = 120.0

@@ -23,8 +23,8 @@ from lycosa.dispatch.desk import Desk, Key
 from lycosa.dispatch.grant import digest_of
 from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
 from lycosa.dispatch.lane import Lane, Terms, lane_job
-from lycosa.dispatch.master import PROTOCOL
 from lycosa.dispatch.pace import Pace, Slots
+from lycosa.dispatch.protocol import ENOUGH_BYTES, GATHER, PROTOCOL
 from lycosa.dispatch.pushes import Place as ReceivingPlace
 from lycosa.dispatch.pushes import Pushes
 from lycosa.dispatch.quotas import NAME
@@ -44,9 +44,6 @@ MAX_WAIT = 30.0
 
 #: The key of a receiver, and the digest of its certificate.
 RECEIVE_KEY, FINGERPRINT = re.compile(r"[A-Za-z0-9_-]{16,256}"), re.compile(r"[0-9a-f]{64}")
-
-#: Seconds for which further results are gathered after the first: an answer costs as much as ten pages of them.
-GATHER = 0.005
 
 #: URLs queued for each slot: what a server may have ahead.
 QUEUED_PER_SLOT = 200
@@ -159,7 +156,7 @@ class Downloader:
 
     async def _next(self, key: Key, after: int, wait: float, most: int, accept: str) -> tuple[bytes, str, int, int]:
         """Return a client's next results: body, media type, number of the last one, and how many are owed."""
-        until = time.monotonic() + wait
+        until, is_gathered = time.monotonic() + wait, False
         while True:
             with self._lock:
                 results = self.desk.results(key, after, most)
@@ -167,12 +164,16 @@ class Downloader:
             # Only for a client that the desk knows: names are anybody's.
             news = self._news.setdefault(key, asyncio.Event())
             left = until - time.monotonic()
-            if results or not owed or left <= 0 or self._is_ending:
+            is_enough = len(results) == owed or sum(len(one.content) for one in results) >= ENOUGH_BYTES
+            if is_enough or is_gathered or left <= 0 or self._is_ending:
                 break
+            if results:
+                is_gathered = True
+                await asyncio.sleep(min(GATHER, left))
+                continue
             news.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(news.wait(), left)
-                await asyncio.sleep(GATHER)
         body, kind = write_results(results, accept)
         return body, kind, results[-1].sequence if results else after, owed
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import json
 from typing import Any, NamedTuple, get_type_hints
 
 from lycosa import _core
-from lycosa.dispatch.jsons import write_json
+from lycosa.dispatch.jsons import read_json, write_json
 from lycosa.dispatch.refusal import Refusal
 
 #: Maximum length of a grant as text: it travels in a header field.
@@ -58,7 +57,7 @@ def read_grant(text: str, public: _core.VerifyingKey) -> Grant:
     # Nothing of the payload is read before its signature is known to be valid.
     if not public.verify(payload, signature):
         raise Refusal("unknown-serial")
-    given: Any = json.loads(payload)
+    given: Any = read_json(payload)
     if not isinstance(given, dict) or given.keys() != TYPES.keys():
         raise Refusal("malformed", "a grant of another version of the master")
     wrong = [name for name, kinds in TYPES.items() if type(given[name]) not in kinds]

@@ -10,16 +10,16 @@ import asyncio
 import contextlib
 import functools
 import ipaddress
-import json
 import logging
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from lycosa import __version__
 from lycosa.dispatch.audit import note_refused
-from lycosa.dispatch.jsons import JSON, write_json
-from lycosa.dispatch.master import PROTOCOL
+from lycosa.dispatch.jsons import read_json, write_json
+from lycosa.dispatch.protocol import JSON, PROTOCOL, VERSION
 from lycosa.dispatch.refusal import CODES, Refusal
 
 logger = logging.getLogger("lycosa")
@@ -27,8 +27,8 @@ logger = logging.getLogger("lycosa")
 #: Seconds for a request's body; bytes of a small one.
 BODY_SECONDS, SMALL = 60.0, 65_536
 
-#: The field with the version of the protocol, of each request and response.
-VERSION = "lycosa-protocol"
+#: Of each response.
+_FIELDS = [(VERSION.encode(), str(PROTOCOL).encode()), (b"server", f"lycosa/{__version__}".encode())]
 
 
 class Call(NamedTuple):
@@ -41,9 +41,8 @@ class Call(NamedTuple):
     def json(self) -> dict[str, Any]:
         """Return the body as a JSON object; raises Refusal."""
         try:
-            # Numbers that JSON does not have are refused: they would be equal to nothing.
-            given = json.loads(self.body, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError):
+            given = read_json(self.body)
+        except ValueError:
             raise Refusal("malformed", "the body is no JSON") from None
         if not isinstance(given, dict):
             raise Refusal("malformed", "the body is no JSON object")
@@ -114,8 +113,7 @@ class App:
         fields = [
             (b"content-type", answer.kind.encode()),
             (b"content-length", str(len(answer.body)).encode()),
-            (VERSION.encode(), str(PROTOCOL).encode()),
-            (b"server", f"lycosa/{__version__}".encode()),
+            *_FIELDS,
             *((name.encode(), value.encode()) for name, value in answer.fields),
         ]
         await send({"type": "http.response.start", "status": answer.status, "headers": fields})
@@ -148,19 +146,13 @@ class App:
             return refused(Refusal("internal", after=1.0))
 
 
-def _refuse_constant(name: str) -> None:
-    """Refuse NaN and infinities."""
-    raise ValueError(name)
-
-
 def _fields(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Return header fields by name; raises Refusal for one that comes twice: two readers may read two things."""
-    fields: dict[str, str] = {}
-    for name, value in given:
-        key = name.decode("latin-1").lower()
-        if key in fields:
-            raise Refusal("malformed", f"the header field {key:.100} comes twice")
-        fields[key] = value.decode("latin-1").strip()
+    listed = list(given)
+    fields = {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in listed}
+    if len(fields) < len(listed):
+        twice, _ = Counter(name.lower() for name, _ in listed).most_common(1)[0]
+        raise Refusal("malformed", f"the header field {twice.decode('latin-1'):.100} comes twice")
     return fields
 
 
@@ -170,21 +162,28 @@ async def _body(receive: Any, fields: Mapping[str, str], most: int) -> bytes:
     chunked = "transfer-encoding" in fields
     if not length.isdecimal() or int(length) > most:
         raise Refusal("too-large", f"a body of {length:.20} bytes; allowed: {most}")
-    parts, size = [], 0
+    if int(length) <= SMALL and not chunked:
+        # It has the time that the connection has for it: a clock for each costs more than to read it.
+        return await _received(receive, most)
     with contextlib.suppress(TimeoutError):
-        # A small body has the time that the connection has for it: a clock for each costs more than to read it.
-        async with asyncio.timeout(BODY_SECONDS) if int(length) > SMALL or chunked else contextlib.nullcontext():
-            while True:
-                event = await receive()
-                if event["type"] != "http.request":
-                    raise Refusal("malformed", "the connection was closed within the body")
-                size += len(event.get("body", b""))
-                if size > most:
-                    raise Refusal("too-large", f"a body of more than {most} bytes")
-                parts.append(event.get("body", b""))
-                if not event.get("more_body", False):
-                    return b"".join(parts) if len(parts) > 1 else parts[0]
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _received(receive, most)
     raise Refusal("too-large", f"a body that takes longer than {BODY_SECONDS:g} s")
+
+
+async def _received(receive: Any, most: int) -> bytes:
+    """Return what of a body comes; raises Refusal if it is too large."""
+    parts, size, is_more = [], 0, True
+    while is_more:
+        event = await receive()
+        if event["type"] != "http.request":
+            raise Refusal("malformed", "the connection was closed within the body")
+        part, is_more = event.get("body", b""), event.get("more_body", False)
+        size += len(part)
+        if size > most:
+            raise Refusal("too-large", f"a body of more than {most} bytes")
+        parts.append(part)
+    return b"".join(parts) if len(parts) > 1 else parts[0]
 
 
 @functools.lru_cache(1_024)

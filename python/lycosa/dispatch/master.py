@@ -12,19 +12,14 @@ from typing import Any, NamedTuple
 from lycosa import _core
 from lycosa.dispatch.admission import MINUTE, Load, Rival, admit_by_minute, choose_server, due_by_rate
 from lycosa.dispatch.grant import Grant
+from lycosa.dispatch.protocol import MAX_COUNT, MAX_PARTS
 from lycosa.dispatch.quotas import Quota, Quotas
 from lycosa.dispatch.refusal import Refusal
 from lycosa.dispatch.registry import Beat, Registry
 
-#: The version of the protocol.
-PROTOCOL = 1
-
 #: Bits of a serial number that count within one life of a master; above them is the number of that life. Their sum
 #: stays below 2^53, the largest integer of JSON in JavaScript, for two million lives.
 COUNTED_BITS = 32
-
-#: Parts of one question, and URLs of one grant, at most.
-MAX_PARTS, MAX_COUNT = 1_000, 100_000
 
 #: Seconds over which the shares of download servers follow what is granted, and for which a refused service counts as
 #: a rival.

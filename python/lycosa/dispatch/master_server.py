@@ -17,7 +17,8 @@ from lycosa.dispatch.access import check_access
 from lycosa.dispatch.grant import Grant
 from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
 from lycosa.dispatch.life import State, kept
-from lycosa.dispatch.master import MAX_PARTS, PROTOCOL, Master, Part
+from lycosa.dispatch.master import Master, Part
+from lycosa.dispatch.protocol import MAX_PARTS, PROTOCOL
 from lycosa.dispatch.quotas import NAME, Quotas
 from lycosa.dispatch.refusal import Refusal
 from lycosa.dispatch.registry import Beat

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lycosa.dispatch.jsons import JSON
-from lycosa.dispatch.master import MAX_COUNT, MAX_PARTS, PROTOCOL
+from lycosa.dispatch.protocol import JSON, LINES, MAX_COUNT, MAX_PARTS, PROTOCOL, REQUESTS, RESPONSES, RESULTS
 from lycosa.dispatch.refusal import CODES
-from lycosa.dispatch.wire import LINES, MEMBERS, REQUESTS, RESPONSES, RESULTS
+from lycosa.dispatch.wire import MEMBERS
 
 #: Parameters of requests to a download server.
 _NAMED = [

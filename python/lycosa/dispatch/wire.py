@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from lycosa.dispatch.desk import Result
-from lycosa.dispatch.jsons import JSON, write_json
+from lycosa.dispatch.jsons import read_json, write_json
+from lycosa.dispatch.protocol import JSON, LINES, REQUESTS, RESPONSES, RESULTS
 from lycosa.dispatch.refusal import Refusal
 from lycosa.errors import JobVersionError, SettingError
 from lycosa.records import Request, Requests, Response, Responses
-
-#: Media types: records of this project; JSON and lines of URLs for other programs.
-REQUESTS, RESPONSES = "application/vnd.lycosa.requests", "application/vnd.lycosa.responses"
-LINES, RESULTS = "text/plain", "application/vnd.lycosa.results"
 
 #: Members of a request in JSON.
 MEMBERS = {"url", "method", "headers", "body", "priority", "etag", "last_modified"}
@@ -37,7 +33,7 @@ def read_requests(body: bytes, kind: str, ports: Sequence[int] = ()) -> Requests
 
 def _of_json(body: bytes) -> Requests:
     """Read a list of objects, or of URLs."""
-    given = json.loads(body)
+    given = read_json(body)
     if not isinstance(given, list):
         raise ValueError("a list of URLs, or of objects with a url")
     return Requests(_of_object(one) for one in given)
