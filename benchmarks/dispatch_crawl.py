@@ -18,7 +18,7 @@ from benchmarks.harness import Cores, Options, Run, measure, progress
 from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
 #: Sites, each at an address of its own, since one site has one download server; pages of each, and their size.
-SITES, PAGES, PAGE_BYTES = 64, 250, 27_000
+SITES, PAGES, PAGE_BYTES = 64, 500, 27_000
 
 #: Requests at a time, of all crawls and download servers. Of one site: so that all sites together keep them busy.
 SLOTS, OF_SITE = 512, 8

@@ -7,7 +7,7 @@ downloads *p* URLs/s, has *q* free places, and was granted *r*.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 #: Seconds of the window of the published policy.
@@ -68,12 +68,12 @@ def due_by_rate(t: float, m: float, burst: float, due: float, now: float) -> tup
 
     The due time is to be stored only if the wait is 0. A t above the burst waits for ever: it is refused before.
     """
-    later = max(due, now) + t / m
+    later = (due if due > now else now) + t / m
     wait = later - now - burst / m
     return later, wait if wait > ROUNDING else 0.0
 
 
-def choose_server(t: int, servers: Sequence[Load], rivals: Iterable[Rival], priority: int, tag: float) -> int | No:
+def choose_server(t: int, servers: Sequence[Load], rivals: Sequence[Rival], priority: int, tag: float) -> int | No:
     """Choose a download server with room; returns its index. The service itself is not among the rivals.
 
         u = q − r, of each live server
@@ -90,5 +90,6 @@ def choose_server(t: int, servers: Sequence[Load], rivals: Iterable[Rival], prio
             best, most = index, u
     if best < 0:
         return "no-capacity" if servers else "no-server"
-    kept = sum(rival.asked for rival in rivals if (-rival.priority, rival.tag) < (-priority, tag))
-    return best if most >= t + kept else "no-capacity"
+    if rivals:
+        t += sum(rival.asked for rival in rivals if (-rival.priority, rival.tag) < (-priority, tag))
+    return best if most >= t else "no-capacity"

@@ -160,7 +160,12 @@ class Caller:
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, ssl=self._context or True)
             self._session = aiohttp.ClientSession(
-                connector=connector, auto_decompress=False, trust_env=False, read_bufsize=READ
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                skip_auto_headers=("accept-encoding",),
+                auto_decompress=False,
+                trust_env=False,
+                read_bufsize=READ,
             )
         return self._session
 

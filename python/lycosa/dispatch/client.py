@@ -203,7 +203,7 @@ class Client:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._work.wait(), within)
                 continue
-            if self.pending.waiting() < ENOUGH_REQUESTS:
+            if self.pending.waiting() < min(ENOUGH_REQUESTS, self._under_way // 2):
                 await asyncio.sleep(GATHER)
                 room = self._under_way - self.pending.under_way()
             try:

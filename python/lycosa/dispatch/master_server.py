@@ -32,7 +32,7 @@ logger = logging.getLogger("lycosa")
 MAX_QUESTION, MAX_BEAT = 200 * MAX_PARTS, 1 << 20
 
 #: A digest in a question.
-DIGEST_DIGITS = 64
+DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class MasterServer:
@@ -144,7 +144,7 @@ def _part(given: object) -> Part:
     if server is not None and not isinstance(server, str):
         raise Refusal("malformed", "server: the name of a download server, or null")
     digest = field(given, "digest", str)
-    if len(digest) != DIGEST_DIGITS or not set(digest) <= set("0123456789abcdef"):
+    if not DIGEST.fullmatch(digest):
         raise Refusal("malformed", "digest: the SHA-256 of what will be submitted, in 64 hexadecimal digits")
     return Part(server, field(given, "count", int), digest)
 

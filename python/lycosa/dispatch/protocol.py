@@ -16,7 +16,7 @@ SITE = "domain"
 
 #: Seconds for which requests, or results, are gathered after the first, since a call costs as much as ten pages of
 #: them; so many requests, or bytes of results, are enough.
-GATHER, ENOUGH_REQUESTS, ENOUGH_BYTES = 0.02, 64, 1 << 20
+GATHER, ENOUGH_REQUESTS, ENOUGH_BYTES = 0.02, 256, 4 << 20
 
 #: Media types: JSON; records of this project; lines of URLs, and results with lines of JSON, for other programs.
 JSON = "application/json"
