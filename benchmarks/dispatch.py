@@ -105,6 +105,7 @@ def beating(url: str) -> Iterator[None]:
     beat = {
         "protocol": 1, "server": "d", "process": "p", "address": "http://127.0.0.1:1", "slots": 128, "speed": 1e6,
         "free": 10**12, "successes": 0, "failures": 0, "accepted": [], "ring": 0, "members": {}, "clocks": "",
+        "queued": {},
     }  # fmt: skip
     over = threading.Event()
 

@@ -95,8 +95,14 @@ class Service:
         slots: int | Sequence[int] = 200,
         master: tuple[str, ...] = (),
         downloader: tuple[str, ...] = (),
+        is_apart: bool = False,
     ) -> None:
-        """quotas: the text of the file. slots: of each server. master, downloader: more arguments."""
+        """quotas: the text of the file. slots: of each server. master, downloader: more arguments.
+
+        is_apart: whether servers know nothing of each other's pauses, as on machines of their own: then the ring alone
+        keeps sites from harm.
+        """
+        self._is_apart = is_apart
         self.folder, self.net = folder, net
         self.quotas = folder / "quotas.toml"
         self.quotas.write_text(quotas)
@@ -141,7 +147,7 @@ class Service:
 
     def start_server(self, name: str, slots: int = 200) -> Process:
         """Start a download server."""
-        clocks = f"politeness.clock_file={self.folder / 'clocks'}"  # as servers of one machine share them
+        clocks = f"politeness.clock_file={self.folder / (f'clocks of {name}' if self._is_apart else 'clocks')}"
         arguments = ("--name", name, "--slots", str(slots), "--job", str(self.job), "--set", clocks)
         process = Process("downloader", "--master", self.url, "--listen", "127.0.0.1:0", *arguments, *self._arguments)
         self.processes.append(process)

@@ -592,6 +592,25 @@ def test_results_of_another_client_are_not_given(boundary: Boundary) -> None:
         assert (status, json.loads(answer)["error"]) == (404, "unknown-client"), answer
 
 
+@pytest.mark.parametrize(
+    "fields", [{"origin": "https://attacker.example"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}]
+)
+def test_web_pages_in_a_browser_of_this_machine_ask_nothing(boundary: Boundary, fields: dict[str, str]) -> None:
+    named = {
+        "content-type": "text/plain",
+        "lycosa-service": "news",
+        "lycosa-client": "c1",
+        "lycosa-grant": boundary.grant(b"http://93.184.216.34/", 1),
+        **fields,
+    }
+    for url in (f"{boundary.server}/v1/downloads", f"{boundary.master}/v1/heartbeats"):
+        request = urllib.request.Request(url, data=b"http://93.184.216.34/", headers=named)
+        with pytest.raises(urllib.error.HTTPError) as told, urllib.request.urlopen(request, timeout=10):
+            pass
+        with told.value:
+            assert (told.value.code, b"web pages" in told.value.read()) == (400, True)
+
+
 def test_a_body_that_is_refused_by_the_head_is_not_waited_for(boundary: Boundary) -> None:
     head = (
         f"POST /v1/grants HTTP/1.1\r\nhost: m\r\ncontent-length: 100000\r\nauthorization: Bearer {'x' * 40}\r\n\r\n"

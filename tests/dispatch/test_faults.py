@@ -90,10 +90,10 @@ def test_nothing_is_lost_or_doubled_whatever_fails(tmp_path: Path, seed: int) ->
     settings = ("--hold", f"{HOLD}", "--period", "0.25", "--handover", "0.1")
     with (
         SimulatedInternet(hosts=700, pages=2, seed=seed + 1, speed=50) as net,
-        Service(tmp_path, net, QUOTAS, servers=3, slots=60, master=settings) as service,
+        Service(tmp_path, net, QUOTAS, servers=3, slots=60, master=settings, is_apart=seed % 3 > 0) as service,
     ):
         urls = pages_of(net, 700)
         news, archive = asyncio.run(asyncio.wait_for(run(service, urls, seed), 120))
         report = net.report()
     assert Counter([*news, *archive]) == Counter(urls)
-    check_courtesy(report)
+    check_courtesy(report, is_apart=seed % 3 > 0)

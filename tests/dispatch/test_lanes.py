@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from lycosa import _core
 from lycosa.dispatch import Client, lane
 from lycosa.dispatch.calls import Caller
 from lycosa.dispatch.downloader import Downloader, fetch_key
 from lycosa.dispatch.life import Directory
 from lycosa.dispatch.master_server import run_master
+from lycosa.dispatch.pace import Pace, Slots
 from lycosa.dispatch.quotas import Quotas
 from lycosa.job import make_job, read_job
 from lycosa.records import Response
@@ -139,3 +143,19 @@ def test_a_changed_quota_changes_the_lane(tmp_path: Path) -> None:
             return found
 
         assert asyncio.run(asyncio.wait_for(run(), 60)) == [True, False]
+
+
+def test_more_servers_of_a_site_slow_a_lane_that_runs() -> None:
+    job = make_job({"seeds": [], "politeness": {"host_interval": 0.5, "address_interval": 0.1}})
+    terms = lane.Terms(robots=True, owners=1, address_owners=1, services=1)
+    clock = _core.Clock()
+    shared: Any = (None, threading.Lock(), Pace(), Slots(1), _core.Shared(clock), clock, print)
+    one = lane.Lane("one", lane.lane_job(job, terms, 1), terms, *shared)
+    set_to: list[Any] = []
+    frontier: Any = SimpleNamespace(set_intervals=lambda *given: set_to.append(given))
+    one._frontier = frontier
+    one.set_terms(terms._replace(owners=2, address_owners=3))
+    one.set_terms(terms._replace(owners=2, address_owners=3))
+    assert set_to == [(1.0, pytest.approx(0.3))]
+    assert one.fits(terms)
+    assert not one.fits(terms._replace(robots=False))

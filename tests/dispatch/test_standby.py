@@ -85,7 +85,7 @@ class Masters:
             "--job",
             job,
             "--set",
-            f"politeness.clock_file={self.folder / 'clocks'}",
+            f"politeness.clock_file={self.folder / f'clocks of {name}'}",
             "--listen",
             "127.0.0.1:0",
         )

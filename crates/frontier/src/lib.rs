@@ -78,6 +78,7 @@ mod warm;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hashbrown::HashSet;
 use lycosa_records::{Outcome, Request};
@@ -267,6 +268,12 @@ impl<R: Resolve> Frontier<R> {
             .iter_mut()
             .for_each(|outcome| outcome.response.request.task = Arc::clone(&self.settings.task));
         settled
+    }
+
+    /// Sets the intervals of hosts and addresses, for all requests that start or end from now on.
+    pub fn set_intervals(&mut self, host: Duration, address: Duration) {
+        (self.settings.host_interval, self.settings.address_interval) = (host, address);
+        self.politeness.set_intervals(&self.settings);
     }
 
     /// Whether the crawl has ended: no URL waits, no request is out and no outcome is to be recorded; or it is suspended for longer

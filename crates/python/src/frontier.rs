@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::block_list::Watch;
 use crate::entries::Entries;
 use crate::errors::{self, lock, setting};
-use crate::job::Job;
+use crate::job::{Job, seconds};
 use crate::names::{Names, Resolver};
 use crate::outcomes::Outcomes;
 use crate::pulse::Pulse;
@@ -431,6 +431,11 @@ impl Frontier {
             lock(&self.core.state).done(outcomes.iter().map(AsRef::as_ref), self.clock.now())
         });
         done.map_err(|error| errors::queues(&error))
+    }
+
+    /// Sets the intervals of hosts and addresses in seconds, for all requests that start or end from now on.
+    fn set_intervals(&self, py: Python<'_>, host: f64, address: f64) {
+        py.detach(|| lock(&self.core.state).set_intervals(seconds(host), seconds(address)));
     }
 
     /// Whether the crawl has ended.

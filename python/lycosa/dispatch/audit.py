@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
@@ -27,6 +28,29 @@ def note_refused(by: str, request: str, peer: str, reason: str) -> None:
     logger.info("%s: %s from %s: %s", by, request, peer, reason, extra={"what": "refused", "facts": facts})
 
 
+class _File(WatchedFileHandler):
+    """Writes to the file; one that cannot be written is told once, and disturbs nobody."""
+
+    _is_told = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line; the file is opened again where it was moved away."""
+        try:
+            super().emit(record)
+        except OSError as error:
+            self._tell(error)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's
+        """Tell of a line that was not written."""
+        self._tell(sys.exception())
+
+    def _tell(self, error: BaseException | None) -> None:
+        """Tell once."""
+        if not self._is_told:
+            self._is_told = True
+            logging.getLogger("lycosa").error("--audit: lines are lost: %s", error)
+
+
 class _Lines(logging.Formatter):
     """Writes JSON."""
 
@@ -42,7 +66,7 @@ def writing(path: Path | None) -> Iterator[None]:
     if path is None:
         yield
         return
-    handler = WatchedFileHandler(path, encoding="utf-8")
+    handler = _File(path, encoding="utf-8")
     handler.setFormatter(_Lines())
     before = logger.level, logger.propagate
     logger.setLevel(logging.DEBUG)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +26,9 @@ RETAINED = 120.0
 
 #: Seconds by which the clocks of two machines may differ when the master's time is not known yet.
 SKEW = 5.0
+
+#: Bytes of a submission at most: so many, and so many for each URL that was granted, with its body and header fields.
+LEAST_BYTES, BYTES_OF_URL = 65_536, 2 << 20
 
 
 class Result(NamedTuple):
@@ -50,7 +53,6 @@ class Mailbox:
     owed: int = 0  # URLs without a result yet
     results: deque[Result] = field(default_factory=deque)
     bytes: int = 0
-    is_dropped: bool = False
 
 
 @dataclass(slots=True)
@@ -60,7 +62,16 @@ class Submission:
     key: Key
     mailbox: Mailbox
     ringed: bool  # whether its sites are this server's by the ring
+    size: int  # bytes
     left: set[int]  # indexes without a result
+
+
+@dataclass(slots=True)
+class Queue:
+    """What a service has queued."""
+
+    urls: int = 0
+    bytes: int = 0
 
 
 class Owners(NamedTuple):
@@ -86,20 +97,25 @@ class Desk:
         places: int,
         keep: float = 300.0,
         keep_bytes: int = 256 << 20,
+        queue_bytes: int = 256 << 20,
         clocks: str = "",
     ) -> None:
         """public: the master's public key. places: URLs that are queued at most. wall: the wall clock's time.
 
-        keep, keep_bytes: for how long a silent client's results are kept, and how many bytes of all. clocks: the
-        name of the clocks of hosts and addresses; servers with the same ones keep one another's pauses.
+        keep, keep_bytes: for how long a silent client's results are kept, and how many bytes of all. queue_bytes: of
+        what is queued. clocks: the name of the clocks of hosts and addresses; servers with the same ones keep one
+        another's pauses.
         """
         self.name, self.process, self.places = name, process, places
         self._clocks = clocks or process
         self.services: dict[str, dict[str, Any]] = {}
-        self.queued = 0  # URLs accepted and without a result
+        self.queued = self.queued_bytes = 0  # URLs accepted and without a result, and bytes of their submissions
         self.bytes = 0  # of results that are kept
         self.dropped = 0  # results of clients that were silent
-        self._public, self._keep, self._keep_bytes = public, keep, keep_bytes
+        self._public, self._keep = public, keep
+        self._keep_bytes, self._queue_bytes = keep_bytes, queue_bytes
+        self._queues: dict[str, Queue] = {}  # by service
+        self._stale = 0  # URLs of dropped clients that lanes have not come to yet
         self._mailboxes: dict[Key, Mailbox] = {}
         self._bytes: dict[str, int] = {}  # of results that are kept, by service
         self._spent: dict[int, float] = {}  # serial: when it expires, by the master's time
@@ -130,6 +146,7 @@ class Desk:
             self._owners.version,
             self._owners.members,
             self._clocks,
+            {service: queue.urls for service, queue in self._queues.items()},
         )
 
     def answered(self, answer: Mapping[str, Any], sent: float, now: float) -> None:
@@ -158,66 +175,93 @@ class Desk:
         if self._owners.ring is not None and now + self._offset > self._owners.after + self._skew:
             self._before = self._owners.ring
 
-    def accept(
-        self, text: str, service: str, client: str, digest: str, read: Callable[[], Requests], now: float
-    ) -> tuple[Grant, int, list[tuple[float, Requests]]]:
-        """Accept what a client submits with a grant; raises Refusal, and then nothing is changed.
+    def verify(self, text: str, service: str, client: str, digest: str, size: int, now: float) -> Grant:
+        """Return the grant of a text if the client may submit so many bytes with it now; raises Refusal.
 
-        service: of the client's token. digest: of the bytes that it submits. read: returns the requests in them;
-        called once the grant is known to be valid. Returns the grant, the number of the client's mailbox, and the
-        requests, each batch with the time from which on it may start.
+        service: of the client's token. digest: of the bytes that it submits.
         """
         grant = read_grant(text, self._public)
         if grant.service != service or grant.client != client:
             raise Refusal("other-service", f"the grant is for {grant.client} of {grant.service}")
+        if digest != grant.digest:
+            raise Refusal("wrong-digest")
+        if size > (most := LEAST_BYTES + grant.urls * BYTES_OF_URL):
+            raise Refusal("too-large", f"{size} bytes for {grant.urls} URLs; allowed: {most}")
+        self._check(grant, size, now)
+        return grant
+
+    def _check(self, grant: Grant, size: int, now: float) -> None:
+        """Raise Refusal unless a grant can be used now."""
         if grant.server != self.name or grant.process != self.process:
             raise Refusal("other-server", f"the grant is for {grant.server}, process {grant.process}")
         if grant.serial in self._spent:
             raise Refusal("spent-serial", f"serial number {grant.serial}")
         if grant.expires <= now + self._offset - self._skew:
             raise Refusal("expired-serial", f"serial number {grant.serial}")
-        if digest != grant.digest:
-            raise Refusal("wrong-digest")
         if not self.may_start(now):
             raise Refusal("fenced", after=1.0)
         if grant.ring and grant.ring != self._owners.version:
             raise Refusal("ring-changed", f"granted by ring {grant.ring}; it is {self._owners.version} now")
         if self.queued + grant.urls > self.places:
             raise Refusal("no-capacity", f"{self.queued} URLs are queued; allowed: {self.places}", after=1.0)
-        requests = read().ticketed(grant.serial)
-        if len(requests) != grant.urls:
-            raise Refusal("wrong-count", f"{len(requests)} URLs; granted: {grant.urls}")
+        # A service may queue as many bytes as are left (dynamic thresholds, see `Registry.room`).
+        queue, left = self._queues.get(grant.service), self._queue_bytes - self.queued_bytes
+        if queue is not None and queue.bytes + size > left:
+            text = f"{queue.bytes} bytes of the service are queued; allowed: as many as are left, {left}"
+            raise Refusal("no-capacity", text, after=1.0)
+
+    def accept(
+        self, grant: Grant, requests: Requests, size: int, now: float
+    ) -> tuple[int, list[tuple[float, Requests]]]:
+        """Accept what a client submits with a verified grant; raises Refusal, and then nothing is changed.
+
+        size: its bytes. Returns the number of the client's mailbox, and the requests, each batch with the time from
+        which on it may start.
+        """
+        self._check(grant, size, now)  # it may have been used since it was verified
+        count = len(requests)
+        if count != grant.urls:
+            raise Refusal("wrong-count", f"{count} URLs; granted: {grant.urls}")
+        requests = requests.ticketed(grant.serial)
         batches = self._due(requests, grant.after, now) if grant.ring else [(now, requests)]
-        count = grant.urls
         self._spent[grant.serial] = grant.expires + RETAINED
         self._accepted.append(grant.serial)
-        key = (service, client)
+        key = (grant.service, grant.client)
         mailbox = self._mailboxes.get(key)
         if mailbox is None:
             mailbox = self._mailboxes[key] = Mailbox(self._sequence, now)
             self._sequence += 1
-        self._submissions[grant.serial] = Submission(key, mailbox, bool(grant.ring), set(range(count)))
-        self.queued += count
+        self._submissions[grant.serial] = Submission(key, mailbox, bool(grant.ring), size, set(range(count)))
+        self._queue(grant.service, count, size)
         mailbox.owed += count
         mailbox.seen = now
-        return grant, mailbox.number, batches
+        return mailbox.number, batches
+
+    def _queue(self, service: str, urls: int, size: int) -> None:
+        """Count what is queued, or no more."""
+        queue = self._queues.setdefault(service, Queue())
+        queue.urls += urls
+        queue.bytes += size
+        self.queued += urls
+        self.queued_bytes += size
+        if not queue.urls:
+            del self._queues[service]
 
     def done(self, serial: int, index: int, content: bytes, is_success: bool) -> Key | None:
         """Keep a result for its client; returns the client, `None` if nobody waits for it."""
         submission = self._submissions.get(serial)
+        if submission is None and index >= 0:
+            self._stale = max(self._stale - 1, 0)
         if submission is None or index not in submission.left:
             return None
         submission.left.remove(index)
         if not submission.left:
             del self._submissions[serial]
-        self.queued -= 1
+        self._queue(submission.key[0], -1, 0 if submission.left else -submission.size)
         self._mixed = self._mixed and self.queued > 0
         self._successes += is_success
         self._failures += not is_success
         mailbox = submission.mailbox
-        if mailbox.is_dropped:
-            self.dropped += 1
-            return None
         mailbox.owed -= 1
         mailbox.results.append(Result(self._sequence, serial, index, content))
         self._sequence += 1
@@ -281,10 +325,13 @@ class Desk:
             if not is_idle and mailbox.seen + self._keep >= now:
                 continue
             del self._mailboxes[key]
-            mailbox.is_dropped = True
             self._count(key[0], mailbox, -mailbox.bytes)
-            self.dropped += len(mailbox.results)
-            self._mixed = self._mixed or mailbox.owed > 0
+            self.dropped += len(mailbox.results) + mailbox.owed
+            self._stale += mailbox.owed
+            # Their places are free at once; lanes start none of them.
+            for serial in [serial for serial, one in self._submissions.items() if one.mailbox is mailbox]:
+                submission = self._submissions.pop(serial)
+                self._queue(key[0], -len(submission.left), -submission.size)
             if not is_idle:
                 told.append((*key, mailbox.owed + len(mailbox.results)))
         master = now + self._offset
@@ -316,7 +363,7 @@ class Desk:
         Neither can happen before the ring changes or a client is dropped while URLs are queued: then nothing is
         looked up.
         """
-        if not self._mixed:
+        if not self._mixed and not self._stale:
             return requests, Requests(), Requests()
         tickets = requests.tickets()
         ring = self._owners.ring
@@ -326,8 +373,8 @@ class Desk:
         for serial, index in tickets:
             submission = self._submissions.get(serial)
             is_robots = index < 0
-            is_wanted = submission is not None and not submission.mailbox.is_dropped
+            is_wanted = submission is not None
             gone.append(not is_robots and not is_wanted)
-            moved.append((serial, index) in foreign and submission is not None and submission.ringed and is_wanted)
+            moved.append((serial, index) in foreign and submission is not None and submission.ringed)
         kept = [not (away or left) for away, left in zip(moved, gone, strict=True)]
         return requests.select(kept), requests.select(moved), requests.select(gone)

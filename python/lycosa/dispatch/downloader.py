@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import functools
 import logging
 import re
 import secrets
@@ -19,10 +20,11 @@ from lycosa.assemble import clocks_of, shared_clocks
 from lycosa.dispatch import audit
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.calls import Caller
+from lycosa.dispatch.clock import now
 from lycosa.dispatch.desk import Desk, Key
 from lycosa.dispatch.grant import digest_of
 from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
-from lycosa.dispatch.lane import Lane, Terms, lane_job
+from lycosa.dispatch.lane import MOST_SHARES, Lane, Terms, lane_job
 from lycosa.dispatch.pace import Pace, Slots
 from lycosa.dispatch.protocol import ENOUGH_BYTES, GATHER, PROTOCOL
 from lycosa.dispatch.pushes import Place as ReceivingPlace
@@ -45,6 +47,9 @@ MAX_WAIT = 30.0
 #: The key of a receiver, and the digest of its certificate.
 RECEIVE_KEY, FINGERPRINT = re.compile(r"[A-Za-z0-9_-]{16,256}"), re.compile(r"[0-9a-f]{64}")
 
+#: Bytes of a submission that is read at once; a larger one is read by another thread.
+SMALL = 65_536
+
 #: URLs queued for each slot: what a server may have ahead.
 QUEUED_PER_SLOT = 200
 
@@ -58,7 +63,9 @@ async def fetch_key(master: Caller) -> bytes:
     while True:
         try:
             answer = await master.get("/v1/key")
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError, Refusal) as error:
+            if isinstance(error, Refusal) and error.code != "unavailable":
+                raise
             if not told:
                 logger.warning("the master does not answer yet: %s", error)
             told = True
@@ -77,7 +84,7 @@ class Downloader:
     ) -> None:
         """public: the master's key. slots: concurrent downloads. keep: seconds for results of a silent client."""
         self.name, self.process = name, secrets.token_hex(16)
-        self._job, self._master, self._slots = job, master, slots
+        self._job, self._master, self._slots, self._keep = job, master, slots, keep
         self._lock = threading.Lock()
         self._clock = _core.Clock()
         # Lanes share clocks in any case, whether or not this process shares them with others.
@@ -87,11 +94,12 @@ class Downloader:
             name,
             self.process,
             _core.VerifyingKey(public),
-            time.monotonic(),
+            now(),
             wall=time.time(),
             places=slots * QUEUED_PER_SLOT,
             keep=keep,
             keep_bytes=(job.memory or 1 << 30) // 4,
+            queue_bytes=(job.memory or 1 << 30) // 4,
             clocks=(clocks_of(job) if shared else None) or self.process,
         )
         self.address = ""
@@ -122,15 +130,14 @@ class Downloader:
         kind = call.fields.get("content-type", "")
         # Made first: what cannot be downloaded must not spend its grant.
         lane = self._lane(service)
+        digest, size = digest_of(call.body), len(call.body)
         with self._lock:
-            grant, mailbox, batches = self.desk.accept(
-                call.fields.get("lycosa-grant", ""),
-                service,
-                client,
-                digest_of(call.body),
-                lambda: read_requests(call.body, kind, self._job.allow_ports),
-                time.monotonic(),
-            )
+            grant = self.desk.verify(call.fields.get("lycosa-grant", ""), service, client, digest, size, now())
+        # Neither lanes nor other clients wait for what takes long to read.
+        read = functools.partial(read_requests, call.body, kind, self._job.allow_ports, grant.urls)
+        requests = read() if size <= SMALL else await asyncio.to_thread(read)
+        with self._lock:
+            mailbox, batches = self.desk.accept(grant, requests, size, now())
         audit.note("submitted", serial=grant.serial, service=service, client=client, peer=call.peer, urls=grant.urls)
         for at, batch in batches:
             lane.add(at, batch)
@@ -142,10 +149,13 @@ class Downloader:
         """Return a client's next results; waits for the first."""
         key = self._authorised(call)
         given = call.json()
-        after, wait = field(given, "after", int, 0), min(field(given, "wait", float, 0.0), MAX_WAIT)
+        after = field(given, "after", int, 0)
+        # A client that waits is not silent: it is heard again well before it would be dropped.
+        wait = min(field(given, "wait", float, 0.0), MAX_WAIT, self._keep / 3)
         most = min(max(field(given, "max_bytes", int, MAX_RESULTS), 1), MAX_RESULTS)
         self._heard(key)
         body, kind, last, owed = await self._next(key, after, wait, most, call.fields.get("accept", ""))
+        self._heard(key)  # it was there all the time
         fields = (
             ("lycosa-sequence", str(last)),
             ("lycosa-owed", str(owed)),
@@ -156,14 +166,14 @@ class Downloader:
 
     async def _next(self, key: Key, after: int, wait: float, most: int, accept: str) -> tuple[bytes, str, int, int]:
         """Return a client's next results: body, media type, number of the last one, and how many are owed."""
-        until, is_gathered = time.monotonic() + wait, False
+        until, is_gathered = now() + wait, False
         while True:
             with self._lock:
                 results = self.desk.results(key, after, most)
                 owed = self.desk.owes(key)
             # Only for a client that the desk knows: names are anybody's.
             news = self._news.setdefault(key, asyncio.Event())
-            left = until - time.monotonic()
+            left = until - now()
             is_enough = len(results) == owed or sum(len(one.content) for one in results) >= ENOUGH_BYTES
             if is_enough or is_gathered or left <= 0 or self._is_ending:
                 break
@@ -180,11 +190,11 @@ class Downloader:
     def _heard(self, key: Key) -> None:
         """Note that a client is there."""
         with self._lock:
-            self.desk.heard(key, time.monotonic())
+            self.desk.heard(key, now())
 
     async def _health(self, call: Call) -> Reply:
         """Tell whether it may start downloads."""
-        is_well = self.desk.may_start(time.monotonic())
+        is_well = self.desk.may_start(now())
         return reply({"reaches_master": is_well}, 200 if is_well else 503)
 
     async def _metrics(self, call: Call) -> Reply:
@@ -215,7 +225,7 @@ class Downloader:
         """Return a service's lane, which is started with its first requests, or as the master's terms change."""
         lane = self._lanes.get(service)
         terms = Terms.of(self.desk.services, service)
-        if lane is not None and (lane.terms != terms or lane.is_used_up):
+        if lane is not None and not lane.fits(terms):
             self._retire(service)
             lane = None
         if lane is None:
@@ -224,6 +234,8 @@ class Downloader:
             shared = (self._lock, pace, self._free, self._shared, self._clock)
             lane = Lane(service, job, terms, self.desk, *shared, self._tell)
             self._lanes[service] = lane
+            if len(self._lanes) == MOST_SHARES + 1:
+                logger.warning("more than %d services are busy: memory is divided among so many", MOST_SHARES)
             self._set_paces()
             if self._tasks is not None:
                 self._tasks.create_task(self._run(lane))
@@ -264,18 +276,22 @@ class Downloader:
 
     async def beat(self) -> None:
         """Send heartbeats for ever; while the master does not answer, what was granted goes on for a while."""
-        period, silent, done = 0.0, False, 0
+        period, silent, refused, done = 0.0, False, "", 0
         while True:
-            sent = time.monotonic()
+            sent = now()
             with self._lock:
                 beat = self.desk.beat(self.address, self._slots, self._speed)
             given = {**beat._asdict(), "accepted": list(beat.accepted), "protocol": PROTOCOL}
             try:
                 answer = await self._master.post("/v1/heartbeats", given, max(2 * period, 2.0))
             except Refusal as refusal:
-                if refusal.code in ("other-version", "bad-token", "name-in-use"):
+                # A token that is wrong from the beginning is a mistake here; later on it is one of the quotas, which
+                # is mended without a loss.
+                if refusal.code in ("other-version", "name-in-use") or (refusal.code == "bad-token" and not period):
                     raise
-                logger.warning("the master refuses a heartbeat: %s", refusal)
+                if refusal.code != refused:
+                    logger.warning("the master refuses a heartbeat, what was granted goes on for now: %s", refusal)
+                refused = refusal.code
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 if not silent:
                     logger.warning("the master does not answer (%s); what was granted goes on for now", error)
@@ -283,12 +299,14 @@ class Downloader:
             else:
                 if silent:
                     logger.info("the master answers again")
-                silent, period = False, answer["period"]
+                silent, refused, period = False, "", answer["period"]
                 with self._lock:
-                    self.desk.answered(answer, sent, time.monotonic())
+                    self.desk.answered(answer, sent, now())
                 self._set_paces()
+                for lane in [lane for lane in self._running if lane.service in self.desk.services]:
+                    lane.set_terms(Terms.of(self.desk.services, lane.service))
             with self._lock:
-                dropped = self.desk.drop(time.monotonic())
+                dropped = self.desk.drop(now())
                 total = self.desk.finished()
                 self._news = {key: news for key, news in self._news.items() if self.desk.mailbox(key) is not None}
             for service, client, count in dropped:
@@ -296,8 +314,8 @@ class Downloader:
                 logger.warning(
                     "client %s of %s is silent: its %d URLs and results are dropped", client, service, count
                 )
-            await asyncio.sleep(max((period or 1.0) - (time.monotonic() - sent), 0.01))
-            self._speed = (total - done) / max(time.monotonic() - sent, 0.01)
+            await asyncio.sleep(max((period or 1.0) - (now() - sent), 0.01))
+            self._speed = (total - done) / max(now() - sent, 0.01)
             done = total
 
     @contextlib.asynccontextmanager

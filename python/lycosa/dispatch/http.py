@@ -128,6 +128,9 @@ class App:
                 status, what = (405, "method") if path in self._paths else (404, "path")
                 return reply({"error": "malformed", "detail": f"no such {what}", "after": 0}, status)
             fields = _fields(scope["headers"])
+            # A browser sends one of these with what the page of another site asks for; programs send neither.
+            if "origin" in fields or fields.get("sec-fetch-site", "none") != "none":
+                raise Refusal("malformed", "requests of web pages are not served")
             given = fields.get(VERSION, str(PROTOCOL))
             if given != str(PROTOCOL):
                 raise Refusal("other-version", f"the request has version {given:.20}, this {self._what} {PROTOCOL}")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from lycosa import _core
+from lycosa.dispatch import clock as clocks
 from lycosa.dispatch.desk import Desk, Key
 from lycosa.dispatch.pace import SPACING, Pace, Slots
 from lycosa.job import Job, make_job
@@ -28,8 +28,12 @@ MOST_URLS = 1_000_000
 MOVED = "the site belongs to another download server now"
 
 
+#: Services among which the memory of a download server is divided at most: more are seldom busy at one time.
+MOST_SHARES = 16
+
+
 class Terms(NamedTuple):
-    """What a lane is made for; once it is something else, the service gets another lane."""
+    """What a lane is made for; with other robots or services, the service gets another lane."""
 
     robots: bool
     owners: int  # download servers that may ask one site, those apart that share their clocks
@@ -40,7 +44,9 @@ class Terms(NamedTuple):
     def of(cls, services: Mapping[str, Mapping[str, Any]], name: str) -> Terms:
         """Return the terms of a service. services: their settings, by the master."""
         settings = services[name]
-        return cls(settings["robots"], settings["owners"], settings["address_owners"], len(services))
+        return cls(
+            settings["robots"], settings["owners"], settings["address_owners"], min(len(services), MOST_SHARES)
+        )
 
 
 def lane_job(job: Job, terms: Terms, slots: int) -> Job:
@@ -84,6 +90,11 @@ class Lane:
         """
         self.service, self.terms, self._desk, self._lock, self._tell = service, terms, desk, lock, tell
         self._pace, self._slots = pace, slots
+        pace_of_sites = job.politeness
+        self._intervals = (  # of the only server that asks a site, or an address
+            pace_of_sites.host_interval / terms.owners,
+            pace_of_sites.address_interval / terms.address_owners,
+        )
         memory = shares(job).of_lane(terms.services)
         job = divided(job, memory)
         self._most_hosts, self._added = memory.hosts // 2, 0
@@ -99,6 +110,18 @@ class Lane:
     def add(self, at: float, requests: Requests) -> None:
         """Queue requests that may start from a time on."""
         self._given.put((at, requests))
+
+    def fits(self, terms: Terms) -> bool:
+        """Return whether new requests may be added under these terms."""
+        own = self.terms
+        return not self.is_used_up and (own.robots, own.services) == (terms.robots, terms.services)
+
+    def set_terms(self, terms: Terms) -> None:
+        """Divide the rates of sites and addresses among so many servers from now on, also for what is queued."""
+        if (terms.owners, terms.address_owners) != (self.terms.owners, self.terms.address_owners):
+            host, address = self._intervals
+            self._frontier.set_intervals(host * terms.owners, address * terms.address_owners)
+            self.terms = self.terms._replace(owners=terms.owners, address_owners=terms.address_owners)
 
     def retire(self) -> None:
         """End once everything that was added has ended; nothing is added any more."""
@@ -124,7 +147,7 @@ class Lane:
 
     def _turn(self) -> None:
         """Start what may start, and pass on what has ended."""
-        now = time.monotonic()
+        now = clocks.now()
         self._feed(now)
         wait = self._start_some(now)
         if self._fetch.in_flight():
@@ -150,7 +173,7 @@ class Lane:
         with self._lock:
             self._pace.not_started(room - started)
             self._slots.has(self, self._fetch.in_flight())
-            wait = self._pace.wait(time.monotonic())
+            wait = self._pace.wait(clocks.now())
         if not may_start or wanted < allowed:
             return LONGEST_WAIT  # no slot is free: an outcome comes first
         if ready < room:
@@ -206,7 +229,7 @@ class Lane:
         size = sum(len(content) for _, _, _, content in results)
         with self._lock:
             clients = {self._desk.done(serial, index, content, ok) for serial, index, ok, content in results}
-            self._pace.received(size, time.monotonic())
+            self._pace.received(size, clocks.now())
         clients.discard(None)
         if clients:
             self._tell([client for client in clients if client is not None])

@@ -10,22 +10,14 @@ import contextlib
 import fcntl
 import math
 import os
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Protocol, TextIO
 
 from lycosa import _core
+from lycosa.dispatch.clock import now
 from lycosa.dispatch.refusal import Refusal
 from lycosa.errors import JobInUse, LycosaError, SettingError, StorageError
-
-#: A clock that never goes back and, where the system has one, goes on while the machine sleeps.
-CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-
-
-def clock() -> float:
-    """Return the time by which a life is limited, in seconds; only differences have a meaning."""
-    return time.clock_gettime(CLOCK)
 
 
 class LifeLost(LycosaError):
@@ -38,11 +30,11 @@ class Life:
     def __init__(self, number: int, key: _core.SigningKey) -> None:
         """number: greater than that of each run before. key: signs grants."""
         self.number, self.key = number, key
-        self.until = math.inf  # of `clock`: from then on another master may serve
+        self.until = math.inf  # of `clock.now`: from then on another master may serve
 
     def check(self) -> None:
         """Raise Refusal (unavailable) if another master may serve: then nothing may be decided, nor answered."""
-        if clock() >= self.until:
+        if now() >= self.until:
             raise Refusal("unavailable", "this master has lost its database; ask another one", after=1.0)
 
     async def keep(self) -> None:

@@ -5,7 +5,7 @@ The master never sees a URL and never calls a download server: it answers questi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -48,6 +48,7 @@ class Account:
     refusals: dict[str, int] = field(default_factory=dict)
     lately: dict[str, float] = field(default_factory=dict)  # URLs by server, fading
     faded: float = 0.0
+    shares: dict[str, float] = field(default_factory=dict)  # of servers in the service's rate
 
 
 class Master:
@@ -79,14 +80,14 @@ class Master:
 
     def heartbeat(self, beat: Beat, now: float) -> dict[str, Any]:
         """Take a heartbeat; returns what the download server is to know."""
-        ring = self.registry.beat(beat, now)
+        ring, starting = self.registry.beat(beat, now), self.registry.starting()
         return {
             "now": now,
             "period": self.registry.period,
             "hold": self.registry.hold,
             "ring": {"version": ring.version, "members": dict(ring.members), "after": ring.after},
             "services": {
-                name: self._of_service(name, quota, beat.server, now)
+                name: self._of_service(name, quota, beat.server, starting, now)
                 for name, quota in self.quotas.services.items()
                 if not quota.servers or beat.server in quota.servers
             },
@@ -185,7 +186,7 @@ class Master:
         account.grants += 1
         account.lately[name] = account.lately.get(name, 0.0) + part.urls
         expires = now + self._seconds
-        self.registry.servers[name].grant(serial, part.urls, expires)
+        self.registry.servers[name].grant(serial, service, part.urls, expires)
         process = self.registry.servers[name].beat.process
         return Grant(serial, service, client, name, process, part.urls, part.digest, now, expires, ring, after)
 
@@ -231,7 +232,7 @@ class Master:
         if wait > 0:
             raise Refusal("over-quota", after=wait)
         tag = max(account.tag, self._floor)
-        loads: list[Load] = [self.registry.room(name) for name in names]
+        loads: list[Load] = [self.registry.room(name, service) for name in names]
         found = choose_server(count, loads, self._rivals(service, names, now), quota.priority, tag)
         if not isinstance(found, int):
             if found == "no-capacity":
@@ -255,27 +256,40 @@ class Master:
             and (not quotas[name].servers or not set(servers).isdisjoint(quotas[name].servers))
         ]
 
-    def _of_service(self, name: str, quota: Quota, server: str, now: float) -> dict[str, Any]:
-        """Return a service's part of a heartbeat's answer: this server's rates; those of all sum up to the quota."""
+    def _of_service(
+        self, name: str, quota: Quota, server: str, starting: Mapping[str, tuple[int, str]], now: float
+    ) -> dict[str, Any]:
+        """Return a service's part of a heartbeat's answer: this server's rates; those of all sum up to the quota.
+
+        starting: slots and clocks of servers that may be starting downloads.
+        """
         account = self.accounts.setdefault(name, Account())
-        fade = 0.5 ** (max(now - account.faded, 0.0) / SMOOTH)
-        account.faded = now
-        account.lately = {one: count * fade for one, count in account.lately.items() if count * fade > 0.01}
-        live = [one for one in self.registry.servers if not quota.servers or one in quota.servers]
-        # What a server would be granted by its weight in a second counts as granted: a new one starts with that.
-        slots = {one: self.registry.servers[one].beat.slots for one in live}
-        shares = {one: account.lately.get(one, 0.0) + quota.rate * slots[one] / sum(slots.values()) for one in live}
-        share = shares[server] / sum(shares.values())
-        most = quota.bytes_per_second
+        clocks = {one: own for one, (_, own) in starting.items()}
+        of_service = set(clocks) if not quota.servers else set(clocks) & set(quota.servers)
+        # Some times a period suffices: with many services and servers it is most of a master's work.
+        if account.shares.keys() != of_service or not 0 <= now - account.faded < self.registry.period / 4:
+            self._share(account, quota, {one: starting[one][0] for one in of_service}, now)
+        share, most = account.shares.get(server, 0.0), quota.bytes_per_second
         return {
             "rate": quota.rate * share,
             "bytes_per_second": None if most is None else most * share,
             "robots": quota.robots,
             "tokens": list(quota.tokens),
             # A site of a pinned service may be asked by each of its servers, an address by all there are.
-            "owners": self.registry.owners(live) if quota.servers or quota.placement == "idlest" else 1,
-            "address_owners": self.registry.owners(self.registry.servers),
+            "owners": len({clocks[one] for one in of_service}) if quota.servers or quota.placement == "idlest" else 1,
+            "address_owners": len(set(clocks.values())),
         }
+
+    def _share(self, account: Account, quota: Quota, slots: Mapping[str, int], now: float) -> None:
+        """Divide a service's rate among its servers, as URLs were granted lately."""
+        fade = 0.5 ** (max(now - account.faded, 0.0) / SMOOTH)
+        account.faded = now
+        account.lately = {one: count * fade for one, count in account.lately.items() if count * fade > 0.01}
+        # What a server would be granted by its weight in a second counts as granted: a new one starts with that.
+        total = sum(slots.values())
+        granted = {one: account.lately.get(one, 0.0) + quota.rate * own / total for one, own in slots.items()}
+        all_granted = sum(granted.values())
+        account.shares = {one: count / all_granted for one, count in granted.items()}
 
     def _look(self, now: float) -> None:
         """In the first second of each minute, all n and r of the published policy go to zero."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from lycosa.dispatch import audit
+from lycosa.dispatch import audit, clock
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.grant import Grant
 from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
@@ -158,15 +158,18 @@ def _beat(given: dict[str, Any]) -> Beat:
     members = {
         str(name): field({name: weight}, name, float) for name, weight in field(given, "members", dict).items()
     }
+    queued = {str(name): field({name: count}, name, int) for name, count in field(given, "queued", dict).items()}
     speed = field(given, "speed", float)
     if min(*numbers.values(), speed) < 0 or not 1 <= numbers["slots"] <= 1_000_000 or len(members) > 10_000:
         raise Refusal("malformed", "a heartbeat's numbers are not negative, and slots are 1 to 1,000,000")
+    if len(queued) > 10_000 or min(queued.values(), default=0) < 0:
+        raise Refusal("malformed", "queued: how many URLs of each service, 10,000 services at most")
     if any(not 0 < weight <= 1_000_000 for weight in members.values()):
         raise Refusal("malformed", "members: weights above 0")
     accepted = tuple(field({"serial": serial}, "serial", int) for serial in field(given, "accepted", list))
     process = field(given, "process", str)[:64]
     texts = {"server": server, "process": process, "address": address, "clocks": field(given, "clocks", str)[:64]}
-    return Beat(**texts, speed=speed, accepted=accepted, members=members, **numbers)
+    return Beat(**texts, speed=speed, accepted=accepted, members=members, queued=queued, **numbers)
 
 
 def _metrics(figures: dict[str, Any]) -> Iterator[str]:
@@ -217,25 +220,25 @@ async def run_master(
     # Bound before it waits: what is wrong with the address is told at once. It listens once it serves.
     with contextlib.closing(bind(listen, is_closed=quotas.is_closed())) as bound:
         async with state.life(period=period, hold=hold, standing_by=wait) as life, kept(life):
-            clock = _clock()
+            read_clock = _clock()
 
             def now() -> float:
                 life.check()
-                return clock()
+                return read_clock()
 
-            master = Master(quotas, life.key, life.number, clock(), period=period, hold=hold, handover=handover)
+            master = Master(quotas, life.key, life.number, read_clock(), period=period, hold=hold, handover=handover)
             server = MasterServer(master, life.key.public, now)
             reload = functools.partial(_reload, master, load)
             if stood_by:
                 reload()
-            async with serving(server.app, bound, tls) as url, _looking(master, clock):
+            async with serving(server.app, bound, tls) as url, _looking(master, read_clock):
                 yield url, reload, master
 
 
 def _clock() -> Callable[[], float]:
     """Return a master's clock. Steps of the wall clock are no time: it only says when this life began."""
-    offset = time.time() - time.monotonic()
-    return lambda: time.monotonic() + offset
+    offset = time.time() - clock.now()
+    return lambda: clock.now() + offset
 
 
 def _reload(master: Master, load: Callable[[], Quotas]) -> None:
@@ -250,19 +253,20 @@ def _reload(master: Master, load: Callable[[], Quotas]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _looking(master: Master, clock: Callable[[], float]) -> AsyncIterator[None]:
+async def _looking(master: Master, now: Callable[[], float]) -> AsyncIterator[None]:
     """Tell of download servers that come and go, while a master runs."""
 
     async def look() -> None:
         known: set[str] = set()
         while True:
-            master.registry.look(clock())
-            now = set(master.registry.servers)
-            for name in sorted(now - known):
+            master.registry.look(now())
+            here = set(master.registry.servers)
+            for name in sorted(here - known):
                 logger.info("download server %s is here: %s", name, master.registry.servers[name].beat.address)
-            for name in sorted(known - now):
-                logger.warning("download server %s is silent and excluded; its URLs are granted again", name)
-            known = now
+            for name in sorted(known - here):
+                text = "download server %s is silent, or takes no answer, and excluded; its URLs are granted again"
+                logger.warning(text, name)
+            known = here
             await asyncio.sleep(master.registry.period / 2)
 
     async with asyncio.TaskGroup() as tasks:

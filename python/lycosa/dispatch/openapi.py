@@ -132,7 +132,7 @@ def _schemas() -> dict[str, Any]:
         "Service": _object("service", service=text),
         "Members": _object("ring servers", **members),
         "Heartbeat": _object(
-            "protocol server process address slots speed free successes failures accepted ring members clocks",
+            "protocol server process address slots speed free successes failures accepted ring members clocks queued",
             protocol=whole,
             server=_of("Name"),
             process=text,
@@ -145,6 +145,7 @@ def _schemas() -> dict[str, Any]:
             accepted={"type": "array", "items": whole},
             ring=whole,
             members=named,
+            queued={"type": "object", "additionalProperties": whole, "description": "URLs by service."},
             clocks={"type": "string", "description": "Servers with the same ones keep one another's pauses."},
         ),
         "Known": _object("now period hold ring services", now=number, period=number, hold=number),

@@ -8,7 +8,8 @@ was answered and then starts nothing more. Sites that it owned are started elsew
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,6 +21,9 @@ EARLIER = 16
 
 #: Missed periods after which a download server is excluded.
 MISSED = 2
+
+#: Periods for which a server may report without confirming the ring that it is told.
+HEEDED = 10
 
 #: Concurrent downloads that are the weight 1 in a ring, which is 256 of its points; a weight has at least one in
 #: twenty.
@@ -46,6 +50,7 @@ class Beat(NamedTuple):
     ring: int  # the version that it has confirmed; 0: none
     members: Mapping[str, float]  # of that version
     clocks: str  # of hosts and addresses: servers with the same ones keep one another's pauses
+    queued: Mapping[str, int]  # URLs by service
 
 
 class Ring(NamedTuple):
@@ -65,29 +70,44 @@ class Server:
     earlier: tuple[str, ...] = ()  # processes that this one has replaced
     minute: int = 0  # r of the published policy
     granted: int = 0  # URLs that were granted and are not yet among those that it has
-    #: Grants that it has not accepted yet, by serial number: count and expiry, in the order in which they expire.
-    waiting: dict[int, tuple[int, float]] = field(default_factory=dict)
+    by_service: Counter[str] = field(default_factory=Counter)  # of `granted`
+    heeded: float = 0.0  # when it confirmed the proposed ring last, or another one than before
+    #: Grants that it has not accepted yet, by serial number: service, count and expiry, in the order in which they
+    #: expire.
+    waiting: dict[int, tuple[str, int, float]] = field(default_factory=dict)
 
-    def grant(self, serial: int, count: int, expires: float) -> None:
+    def grant(self, serial: int, service: str, count: int, expires: float) -> None:
         """Count a grant."""
         self.minute += count
         self.granted += count
-        self.waiting[serial] = (count, expires)
+        self.by_service[service] += count
+        self.waiting[serial] = (service, count, expires)
 
     def end(self, serial: int) -> None:
         """Count a grant no more: it was accepted."""
-        count, _ = self.waiting.pop(serial, (0, 0.0))
+        service, count, _ = self.waiting.pop(serial, ("", 0, 0.0))
         self.granted -= count
+        self.by_service[service] -= count
+        if not self.by_service[service]:
+            del self.by_service[service]
 
     def expire(self, now: float) -> None:
         """Count those no more that have expired."""
         over = []
-        for serial, (_, expires) in self.waiting.items():
+        for serial, (_, _, expires) in self.waiting.items():
             if expires > now:
                 break
             over.append(serial)
         for serial in over:
             self.end(serial)
+
+
+class Gone(NamedTuple):
+    """A download server that is excluded, and may be alive: cut off from its master alone."""
+
+    slots: int
+    clocks: str
+    until: float  # when it starts nothing more
 
 
 class Registry:
@@ -109,6 +129,8 @@ class Registry:
         self._active: Ring | None = None
         self._proposed = Ring(0, {}, 0.0)
         self._gone: dict[str, float] = {}  # when members that are not live were heard last
+        self._fading: dict[str, Gone] = {}  # excluded ones that may still start downloads
+        self._deaf: dict[str, str] = {}  # processes of servers that report and confirm no ring
 
     def beat(self, beat: Beat, now: float) -> Ring:
         """Take a heartbeat; returns the ring that the server is to confirm with its next one.
@@ -118,15 +140,26 @@ class Registry:
         known = self.servers.get(beat.server)
         if known is not None and beat.process in known.earlier:
             raise Refusal("name-in-use", f"{beat.server} is another process since then")
+        if self._deaf.get(beat.server) == beat.process and beat.ring != self._proposed.version:
+            return self._proposed
+        self._deaf.pop(beat.server, None)
+        self._fading.pop(beat.server, None)
         if known is None or known.beat.process != beat.process:
             known = self._begin(beat, known, now)
+        if beat.ring == self._proposed.version or beat.ring != known.beat.ring:
+            known.heeded = now
         known.beat, known.heard = beat, now
         for serial in beat.accepted:
             known.end(serial)
         if self._proposed.version == 0 and beat.ring and beat.members:
             # The master was restarted: the ring goes on. Members that are not heard of have a grace.
             self._proposed = Ring(beat.ring, dict(beat.members), max(now + self.handover, self._floor))
-            self._gone = {name: self._began for name in beat.members if name != beat.server}
+            others = {name: weight for name, weight in beat.members.items() if name != beat.server}
+            self._gone = dict.fromkeys(others, self._began)
+            until = self._began + self.hold
+            self._fading |= {
+                name: Gone(max(round(weight * SLOTS), 1), f"of {name}", until) for name, weight in others.items()
+            }
         elif beat.ring >= self._proposed.version and beat.members and beat.members != self._proposed.members:
             # Of two servers one had confirmed another ring before the restart: a new one supersedes both. To neither
             # it is the next one: what was theirs in between is unknown, and waits for `after`.
@@ -149,7 +182,7 @@ class Registry:
             self._proposed = self._proposed._replace(after=max(self._proposed.after, after))
             if self._active is not None:
                 self._active = self._proposed
-        self.servers[beat.server] = Server(beat, now, earlier)
+        self.servers[beat.server] = Server(beat, now, earlier, heeded=now)
         return self.servers[beat.server]
 
     def look(self, now: float) -> None:
@@ -165,21 +198,35 @@ class Registry:
         if stopped:
             for server in self.servers.values():
                 server.heard = min(server.heard + stopped, now)
+                server.heeded = min(server.heeded + stopped, now)
         silent = now - MISSED * self.period
         excluded = [name for name, server in self.servers.items() if server.heard < silent]
         for name in excluded:
-            self._gone[name] = self.servers.pop(name).heard
+            self._exclude(name, self.servers[name].heard)
+        # One that reports and takes no answer would keep all others from their sites: no ring is confirmed by all.
+        deaf = now - HEEDED * self.period
+        for name in [name for name, server in self.servers.items() if server.heeded < deaf]:
+            self._deaf[name] = self.servers[name].beat.process
+            self._exclude(name, now)
+        self._fading = {name: gone for name, gone in self._fading.items() if gone.until > now}
         for server in self.servers.values():
             server.expire(now)
         self._turn(now)
+
+    def _exclude(self, name: str, heard: float) -> None:
+        """Take a server for gone; its last answer came to it by a time."""
+        beat = self.servers.pop(name).beat
+        self._gone[name] = heard
+        self._fading[name] = Gone(beat.slots, beat.clocks, heard + self.hold)
 
     def ring(self) -> Ring | None:
         """Return the ring in use; `None` while not every live server has confirmed it."""
         return self._active
 
-    def owners(self, names: Iterable[str]) -> int:
-        """Return how many of these servers may ask one site without knowing of each other: those with own clocks."""
-        return len({self.servers[name].beat.clocks for name in names})
+    def starting(self) -> dict[str, tuple[int, str]]:
+        """Return slots and clocks of each server that may be starting downloads: live ones, and those that fade."""
+        live = {name: (server.beat.slots, server.beat.clocks) for name, server in self.servers.items()}
+        return {name: (gone.slots, gone.clocks) for name, gone in self._fading.items()} | live
 
     def is_settled(self, now: float) -> bool:
         """Return whether every live server has been heard of since the master began."""
@@ -190,10 +237,15 @@ class Registry:
         server = self.servers[name]
         return Load(server.beat.speed, server.beat.free, server.minute)
 
-    def room(self, name: str) -> Load:
-        """Return a live server as the smooth policy sees it."""
+    def room(self, name: str, service: str) -> Load:
+        """Return a live server as the smooth policy sees it for a service.
+
+        A service may have as many URLs queued as places are left, so that it cannot take the last ones from others,
+        however slow its sites are (dynamic thresholds: Choudhury and Hahne, 1998).
+        """
         server = self.servers[name]
-        return Load(server.beat.speed, server.beat.free, server.granted)
+        own = server.beat.queued.get(service, 0) + server.by_service.get(service, 0)
+        return Load(server.beat.speed, server.beat.free, server.granted + own)
 
     def new_minute(self) -> None:
         """Start a minute of the published policy."""

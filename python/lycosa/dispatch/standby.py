@@ -23,7 +23,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from lycosa import _core
-from lycosa.dispatch.life import Life, LifeLost, clock
+from lycosa.dispatch.clock import now
+from lycosa.dispatch.life import Life, LifeLost
 from lycosa.errors import SettingError, StorageError
 
 logger = logging.getLogger("lycosa")
@@ -122,7 +123,7 @@ class Database:
             await session.prepare()
             await session.lock(valid / VALID_PERIODS, standing_by)
             await session.settle(valid)
-            sent = clock()
+            sent = now()
             number, key = await session.begin(valid)
             life = SharedLife(number, _core.SigningKey(key), session, valid)
             life.until = sent + valid
@@ -168,7 +169,7 @@ class SharedLife(Life):
         pause = self._valid / VALID_PERIODS
         while True:
             await asyncio.sleep(pause)
-            sent = clock()
+            sent = now()
             # Where this process was stopped, the session may be there all the same: then nobody else had the lock.
             await self._session.check(self.number, max(self.until - sent, pause))
             self.until = sent + self._valid
@@ -207,14 +208,14 @@ class Session:
 
         valid: of this life: once the server has heard nothing for so long, it ends the session.
         """
-        begun = clock()
+        begun = now()
         await self._end_if_silent(valid)
         # IF NOT EXISTS would need the right to create a table that is there.
         if await self._run("SELECT to_regclass('lycosa_master') IS NULL") == (True,):
             await self._run(TABLE)
         await self._run(FIRST, _core.new_identity_key())
         [before] = await self._run("SELECT valid FROM lycosa_master") or (0.0,)
-        while (left := begun + before * DRIFT - clock()) > 0:
+        while (left := begun + before * DRIFT - now()) > 0:
             await asyncio.sleep(min(left, valid / VALID_PERIODS))
             await self._run("SELECT 1")
 

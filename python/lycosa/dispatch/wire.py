@@ -16,7 +16,7 @@ from lycosa.records import Request, Requests, Response, Responses
 MEMBERS = {"url", "method", "headers", "body", "priority", "etag", "last_modified"}
 
 
-def read_requests(body: bytes, kind: str, ports: Sequence[int] = ()) -> Requests:
+def read_requests(body: bytes, kind: str, ports: Sequence[int] = (), count: int | None = None) -> Requests:
     """Return the requests of a body; raises Refusal for the whole if one is wrong. ports: allowed, though blocked."""
     kind = kind.partition(";")[0].strip().lower()
     read = READERS.get(kind)

@@ -46,6 +46,7 @@ def beat(server: str = "d1", *, ring: int = 0, members: dict[str, float] | None 
         "ring": ring,
         "members": members or {},
         "clocks": server,
+        "queued": {},
     }
     return Beat(**{**usual, **changed})
 

@@ -65,9 +65,10 @@ def submit(
     one: Desk, given: Grant, batch: Requests, now: float = NOW, **changed: Any
 ) -> list[tuple[float, Requests]]:
     """Submit a batch with a grant; returns what may start, and when."""
-    usual: dict[str, Any] = {"service": "news", "client": "c1", "digest": digest_of(batch.encode())}
+    usual: dict[str, Any] = {"service": "news", "client": "c1", "digest": digest_of(batch.encode()), "size": 100}
     told = {**usual, **changed}
-    _, _, batches = one.accept(given.signed(KEY), told["service"], told["client"], told["digest"], lambda: batch, now)
+    verified = one.verify(given.signed(KEY), told["service"], told["client"], told["digest"], told["size"], now)
+    _, batches = one.accept(verified, batch, told["size"], now)
     return batches
 
 
@@ -103,15 +104,32 @@ def test_a_grant_for_anything_else_is_refused_whole(changed: dict[str, Any], cod
     submit(one, grant(batch), batch)
 
 
-def test_what_cannot_be_read_spends_no_grant() -> None:
+def test_a_wrong_count_spends_no_grant() -> None:
     one, batch = desk(), requests()
-
-    def unreadable() -> Requests:
-        raise Refusal("malformed", "line 2 is no URL")
-
-    with pytest.raises(Refusal, match="line 2"):
-        one.accept(grant(batch).signed(KEY), "news", "c1", digest_of(batch.encode()), unreadable, NOW)
+    verified = one.verify(grant(batch).signed(KEY), "news", "c1", digest_of(batch.encode()), 100, NOW)
+    with pytest.raises(Refusal, match="wrong-count"):
+        one.accept(verified, requests(2), 100, NOW)
     submit(one, grant(batch), batch)
+    with pytest.raises(Refusal, match="spent-serial"):
+        one.accept(verified, batch, 100, NOW)
+
+
+def test_a_body_that_is_too_large_for_its_urls_is_not_read() -> None:
+    one, batch = desk(), requests(1)
+    with pytest.raises(Refusal, match="too-large"):
+        submit(one, grant(batch), batch, size=3 << 20)
+    submit(one, grant(batch), batch, size=2 << 20)
+
+
+def test_one_service_does_not_fill_the_memory_of_the_queue() -> None:
+    one, batch = desk(queue_bytes=1_000), requests(1)
+    submit(one, grant(batch, serial=1), batch, size=400)
+    with pytest.raises(Refusal, match="no-capacity"):
+        submit(one, grant(batch, serial=2), batch, size=300)
+    submit(one, grant(batch, serial=3, service="other"), batch, service="other", size=500)
+    one.done(1, 0, b"", True)
+    assert one.queued_bytes == 500
+    submit(one, grant(batch, serial=2), batch, size=300)
 
 
 def test_the_masters_clock_decides_when_a_grant_ends() -> None:
@@ -207,8 +225,12 @@ def test_results_of_a_silent_client_are_dropped_and_told() -> None:
     assert one.bytes == 0
     kept, moved, gone = one.sort_out(requests(3).ticketed(7))
     assert (len(kept), len(moved), len(gone)) == (0, 0, 3), "what is queued is not downloaded any more"
-    assert one.done(7, 1, b"one", True) is None
-    assert one.queued == 1
+    assert (one.queued, one.queued_bytes) == (0, 0), "its places are free"
+    assert one.beat("http://d1.example", 10, 0.0).queued == {}
+    for index in (1, 2):
+        assert one.done(7, index, b"one", True) is None
+    submit(one, grant(batch, serial=8), batch, now=NOW + 15)
+    assert [len(part) for part in one.sort_out(requests(3).ticketed(8))] == [3, 0, 0]
 
 
 def test_a_client_that_asks_is_not_silent() -> None:

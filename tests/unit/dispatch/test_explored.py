@@ -133,9 +133,8 @@ class World:
         desk = self.desks[server]
         serial = serial_of(text)
         try:
-            grant, mailbox, batches = desk.accept(
-                text, "news", "c", digest_of(batch.encode()), lambda: batch, self.now
-            )
+            grant = desk.verify(text, "news", "c", digest_of(batch.encode()), 100, self.now)
+            mailbox, batches = desk.accept(grant, batch, 100, self.now)
         except Refusal as refusal:
             if refusal.code != "spent-serial":
                 self.pending.failed(serial)

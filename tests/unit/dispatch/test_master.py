@@ -220,3 +220,45 @@ def test_a_smaller_quota_or_a_clock_that_was_ahead_leaves_no_debt() -> None:
     assert isinstance(refusal, Refusal)
     assert refusal.after <= 1, "a burst at most"
     assert codes(one.ask("news", "c", [Part("d1", 1_000, DIGEST)], START + 2.1)) == ["yes"]
+
+
+def test_a_server_that_was_cut_off_keeps_its_share_of_the_rate_until_it_stops() -> None:
+    one = master(quotas(news={"rate": 100, "servers": ["d1", "d2"]}), period=1.0, hold=30.0)
+    beat_until_ready(one, "d1", "d2")
+    answer = one.heartbeat(beat("d1"), START + 1)
+    before = answer["services"]["news"]
+    assert before["rate"] == pytest.approx(50)
+    assert before["owners"] == before["address_owners"] == 2
+    for second in range(2, 29):
+        answer = one.heartbeat(beat("d1", ring=second), START + second)
+    assert set(one.registry.servers) == {"d1"}
+    assert answer["services"]["news"] == before, "d2 may go on for as long as it may hold what it has"
+    for second in range(29, 36):
+        answer = one.heartbeat(beat("d1", ring=second), START + second)
+    assert answer["services"]["news"]["rate"] == pytest.approx(100)
+    assert answer["services"]["news"]["owners"] == 1
+
+
+def test_servers_with_the_same_clocks_are_one_to_a_site() -> None:
+    one = master(quotas(news={"rate": 100, "servers": ["a", "b"]}))
+    for name, clocks in (("a", "x"), ("b", "x"), ("c", "y")):
+        answer = one.heartbeat(beat(name, clocks=clocks), START)
+    answer = one.heartbeat(beat("a", clocks="x"), START + 0.5)
+    assert answer["services"]["news"]["owners"] == 1
+    assert answer["services"]["news"]["address_owners"] == 2
+
+
+def test_a_service_with_slow_sites_leaves_places_to_others() -> None:
+    one = master(quotas(big={"rate": 1_000, "placement": "idlest"}, small={"rate": 1_000, "placement": "idlest"}))
+    queued = 0
+    for second in range(1, 9):
+        one.heartbeat(beat("d1", free=200 - queued, queued={"big": queued}), START + second)
+        for _ in range(5):
+            [decided] = one.ask("big", "c", [Part(None, 20, DIGEST)], START + second)
+            if isinstance(decided, Grant):
+                one.registry.servers["d1"].end(decided.serial)
+                queued += 20
+                one.heartbeat(beat("d1", free=200 - queued, queued={"big": queued}), START + second)
+    assert queued == 100
+    [decided] = one.ask("small", "c", [Part(None, 50, DIGEST)], START + 8)
+    assert isinstance(decided, Grant)

@@ -131,19 +131,19 @@ def test_two_rings_of_one_version_are_not_taken_for_one() -> None:
 def test_a_server_that_starts_anew_loses_its_grants() -> None:
     one = registry()
     one.beat(beat("a"), START)
-    one.servers["a"].grant(1, 100, START + 30)
-    assert one.room("a").granted == 100
+    one.servers["a"].grant(1, "news", 100, START + 30)
+    assert one.room("a", "other").granted == 100
     one.beat(beat("a", process="another"), START + 1)
-    assert one.room("a").granted == 0
+    assert one.room("a", "other").granted == 0
 
 
 def test_accepted_grants_are_among_what_the_server_reports() -> None:
     one = registry()
     one.beat(beat("a"), START)
-    one.servers["a"].grant(1, 100, START + 30)
-    one.servers["a"].grant(2, 50, START + 30)
+    one.servers["a"].grant(1, "news", 100, START + 30)
+    one.servers["a"].grant(2, "news", 50, START + 30)
     one.beat(beat("a", accepted=(1,), free=9_900), START + 1)
-    assert (one.room("a").granted, one.room("a").free) == (50, 9_900)
+    assert (one.room("a", "other").granted, one.room("a", "other").free) == (50, 9_900)
 
 
 def test_a_master_that_was_stopped_itself_excludes_nobody() -> None:
@@ -179,9 +179,36 @@ def test_a_process_that_another_of_its_name_has_replaced_is_told_so() -> None:
     one.beat(beat("a", process="new", ring=ring.version, members=dict(ring.members)), START + 5)
 
 
-def test_servers_with_the_same_clocks_are_one_to_a_site() -> None:
+def test_a_server_that_reports_and_takes_no_answer_keeps_nobody_from_the_sites() -> None:
     one = registry()
-    for name, clocks in (("a", "x"), ("b", "x"), ("c", "y")):
-        one.beat(beat(name, clocks=clocks), START)
-    assert one.owners(["a", "b"]) == 1
-    assert one.owners(["a", "b", "c"]) == 2
+    fleet = Fleet(one, "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    one.beat(beat("deaf"), START + 4)
+    used = []
+    for second in range(4, 40):
+        fleet.beat(START + second)
+        one.beat(beat("deaf"), START + second + 0.5)
+        ring = one.ring()
+        if ring is not None:
+            used.append(sorted(ring.members))
+    assert used[-1] == ["a", "b"]
+    assert "deaf" not in one.servers
+    assert "deaf" in one.starting(), "what it was told may have come to it until it was excluded"
+    for second in range(60, 64):
+        fleet.beat(START + second)
+    assert "deaf" not in one.starting()
+    known = one.beat(beat("deaf"), START + 64)
+    one.beat(beat("deaf", ring=known.version, members=dict(known.members)), START + 64.5)
+    assert "deaf" in one.servers, "it takes answers now"
+
+
+def test_a_service_takes_no_more_places_than_it_leaves() -> None:
+    one = registry()
+    one.beat(beat("a", free=200), START)
+    one.servers["a"].grant(1, "big", 60, START + 30)
+    one.beat(beat("a", free=160, queued={"big": 40}), START + 1)
+    _, free, granted = one.room("a", "big")
+    assert free - granted == 160 - 60 - 60 - 40, "as many as are left, less its own"
+    _, free, granted = one.room("a", "small")
+    assert free - granted == 100

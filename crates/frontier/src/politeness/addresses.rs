@@ -58,6 +58,11 @@ impl Addresses {
         })
     }
 
+    /// Replaces the limits of an address where one domain lives.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// The shortest interval of an address.
     pub(crate) fn floor(&self) -> Micros {
         self.limits.floor

@@ -76,25 +76,33 @@ pub(crate) enum Start {
     Never,
 }
 
+/// The limits of addresses by the settings.
+fn address_limits(settings: &Settings) -> Limits {
+    limits(settings, settings.address_concurrency, settings.address_interval)
+}
+
+/// Limits of hosts or addresses by the settings.
+fn limits(settings: &Settings, concurrency: u32, floor: Duration) -> Limits {
+    Limits {
+        concurrency,
+        floor: settings.scaled(floor),
+        ceiling: settings.scaled(settings.max_interval),
+        multiple: settings.response_multiple.max(0.0),
+        step: settings.scaled(floor.max(SHORTEST_STEP)),
+        successes: settings.successes.max(1),
+        share: 1,
+    }
+}
+
 impl Politeness {
     /// By the settings.
     pub(crate) fn new(settings: &Settings) -> Self {
-        let limits = |concurrency, floor| Limits {
-            concurrency,
-            floor: settings.scaled(floor),
-            ceiling: settings.scaled(settings.max_interval),
-            multiple: settings.response_multiple.max(0.0),
-            step: settings.scaled(floor.max(SHORTEST_STEP)),
-            successes: settings.successes.max(1),
-            share: 1,
-        };
         // Scaled time: a second of the job is shorter on the machine's clock, and has as much in it.
         let bucket = |rate: Option<f64>| Bucket::new(rate.map(|rate| rate * settings.speed));
-        let address = limits(settings.address_concurrency, settings.address_interval);
         let budget = Budget { pages: settings.domain_pages, in_flight: settings.domain_concurrency };
         Politeness {
-            host: limits(settings.host_concurrency, settings.host_interval),
-            addresses: Addresses::new(address, settings.address_domains.max(1)),
+            host: limits(settings, settings.host_concurrency, settings.host_interval),
+            addresses: Addresses::new(address_limits(settings), settings.address_domains.max(1)),
             domains: Domains::new(budget),
             requests: bucket(settings.requests_per_second),
             bytes: bucket(settings.bytes_per_second),
@@ -106,6 +114,12 @@ impl Politeness {
             domain_pages: settings.domain_pages,
             slowed: SlowedHosts::default(),
         }
+    }
+
+    /// Takes over the intervals of the settings, for all that starts or ends from now on.
+    pub(crate) fn set_intervals(&mut self, settings: &Settings) {
+        self.host = limits(settings, settings.host_concurrency, settings.host_interval);
+        self.addresses.set_limits(address_limits(settings));
     }
 
     /// Whether a request to a host at an address may start now, and when else.

@@ -452,3 +452,25 @@ fn nothing_of_what_the_rates_allow_is_left_lying() {
     assert!(end as f64 <= plain as f64 / 0.95, "{end} µs, where {plain} µs would do");
     assert!(end as f64 >= plain as f64 * 0.95, "faster than allowed: {end} µs instead of {plain} µs");
 }
+
+#[test]
+fn intervals_may_change_while_a_crawl_runs() {
+    let (mut frontier, names) =
+        frontier(Settings { host_interval: Duration::from_secs(1), retries: 0, ..settings() });
+    names.addresses.borrow_mut().insert("a.com".into(), "93.0.0.1".parse().unwrap());
+    frontier.add(&pages("a.com", 6), 0).unwrap();
+    let (mut now, mut asked) = (0, Vec::new());
+    while asked.len() < 6 {
+        if asked.len() == 3 {
+            frontier.set_intervals(Duration::from_secs(3), Duration::ZERO);
+        }
+        for request in frontier.take(10, now).unwrap() {
+            asked.push(now);
+            frontier.done(&[ok(request, now)], now).unwrap();
+        }
+        now += SECOND / 10;
+        assert!(now < 60 * SECOND, "{asked:?}");
+    }
+    let pauses: Vec<u64> = asked.windows(2).map(|pair| (pair[1] - pair[0]) / SECOND).collect();
+    assert_eq!(pauses, [1, 1, 1, 3, 3], "what was asked before keeps its pause");
+}
