@@ -99,8 +99,8 @@ class Service:
     ) -> None:
         """quotas: the text of the file. slots: of each server. master, downloader: more arguments.
 
-        is_apart: whether servers know nothing of each other's pauses, as on machines of their own: then the ring alone
-        keeps sites from harm.
+        is_apart: whether servers know nothing of each other's pauses, as on machines of their own: then the ring
+        alone keeps sites from harm.
         """
         self._is_apart = is_apart
         self.folder, self.net = folder, net

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -36,6 +38,13 @@ placement = "idlest"
 def pages_of(net: SimulatedInternet, count: int) -> list[str]:
     """URLs of so many hosts: the first page of each."""
     return [f"http://{host}:{net.http_port}/" for host in list(net.hosts)[:count]]
+
+
+def unused_port() -> int:
+    """A port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        port: int = bound.getsockname()[1]
+    return port
 
 
 async def download(
@@ -248,6 +257,51 @@ def test_one_download_at_a_time(tmp_path: Path) -> None:
         waiting.cancel()
 
     asyncio.run(run())
+
+
+def test_a_download_that_is_left_early_is_forgotten(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=60, pages=2, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        urls = pages_of(net, 60)
+
+        async def run() -> list[str]:
+            async with Client(service.url, "news") as client:
+                async with contextlib.aclosing(client.download(urls[:50])) as first:
+                    async for _ in first:
+                        break
+                return [response.url async for response in client.download(urls[50:])]
+
+        assert Counter(asyncio.run(asyncio.wait_for(run(), 60))) == Counter(urls[50:])
+
+
+def test_a_client_whose_service_is_removed_is_told(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=5, pages=2, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+
+        async def run() -> None:
+            async with Client(service.url, "archive") as client:
+                [page] = pages_of(net, 1)
+                client.add([Request(f"{page}?{number}") for number in range(400)])  # eight seconds of one site
+                await client.results()
+                service.quotas.write_text("[services.news]\nrate = 100\n")
+                service.master.process.send_signal(signal.SIGHUP)
+                while True:
+                    await client.results()
+
+        with pytest.raises(DispatchError, match="unknown-service"):
+            asyncio.run(asyncio.wait_for(run(), 30))
+
+
+def test_what_cannot_be_pushed_is_fetched(tmp_path: Path) -> None:
+    with SimulatedInternet(hosts=40, pages=2, speed=50) as net, Service(tmp_path, net, QUOTAS) as service:
+        urls = pages_of(net, 40)
+
+        async def run() -> list[str]:
+            async with Client(service.url, "news", receive=True) as client:
+                await asyncio.sleep(0.2)
+                assert client._receiver is not None
+                client._receiver.port = unused_port()  # what a firewall does to the one that it listens at
+                return [response.url async for response in client.download(urls)]
+
+        assert Counter(asyncio.run(asyncio.wait_for(run(), 60))) == Counter(urls)
 
 
 def test_pushes_are_made_by_tls_to_the_certificate_that_the_client_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import random
 import secrets
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -113,29 +113,36 @@ class Client:
         self._tasks: asyncio.TaskGroup | None = None
         self._main: asyncio.Task[None] | None = None
         self._told = ""  # why URLs wait, as the log has it
+        self._forgotten = 0  # how often all that was pending was forgotten
+        self._asked = self._answered = 0  # number of the latest question about members; of the one answered last
+        self._pushes: int | None = 0  # results that were pushed until the last look at mailboxes; None: told of none
         self._after: dict[Place, int] = {}  # what was taken over of each download server
         self._error: Exception | None = None
         self._is_downloading = False
 
-    async def download(self, urls: Iterable[str | Request]) -> AsyncIterator[Any]:
+    async def download(self, urls: Iterable[str | Request]) -> AsyncGenerator[Any, None]:
         """Yield a ``Response`` for each URL or request, as they come; redirects are responses like any other.
 
-        Raises DispatchError where the service refuses the client, and while another ``download`` of the client has
-        not ended; SettingError for a URL that is none.
+        Who leaves it early has all forgotten that is pending. Raises DispatchError where the service refuses the
+        client, and while another ``download`` of the client has not ended; SettingError for a URL that is none.
         """
         requests = [Request(url) if isinstance(url, str) else url for url in urls]
         if self._is_downloading:
             raise DispatchError("one download() at a time: add() and results() take more requests at any time")
-        self._is_downloading = True
+        self._is_downloading, left = True, len(requests)
         try:
             self.add(requests)
-            left = len(requests)
             while left:
                 for response in await self.results():
                     left -= 1
                     yield response
         finally:
             self._is_downloading = False
+            if left:
+                self.pending.forget()
+                self._forgotten += 1
+                while not self._ready.empty() and self._error is None:
+                    self._ready.get_nowait()
 
     def add(self, requests: Iterable[Request]) -> None:
         """Queue requests; their results come from ``results``."""
@@ -208,7 +215,7 @@ class Client:
                 room = self._under_way - self.pending.under_way()
             try:
                 if not self._members or (self._members["divided"] and self._ring is None):
-                    self._take_members(await self._master.post("/v1/servers", {"service": self.service}))
+                    await self._ask_members()
                     if self._members["divided"] and self._ring is None:
                         raise Refusal("ring-changed", after=self._members["period"] / 4)
                 most = self._batch * max(len(self._members["servers"]), 1)
@@ -228,19 +235,22 @@ class Client:
 
     async def _ask_once(self, most: int) -> float:
         """Ask one question, and submit what is granted; returns the seconds to wait before the next one."""
-        taken = self.pending.take(most)
+        taken, before, forgotten = self.pending.take(most), self._members["most"], self._forgotten
         parts = self._parts(taken)
         asked = [
             {"server": part.server, "count": len(part.requests), "digest": digest_of(part.encoded)} for part in parts
         ]
         try:
             question = {"service": self.service, "client": self.name, "parts": asked}
+            number = self._number()
             answer = await self._master.post("/v1/grants", question)
         except BaseException:
-            self.pending.put_back(taken)
+            if forgotten == self._forgotten:
+                self.pending.put_back(taken)
             raise
-        before = self._members["most"]
-        self._take_members(answer)
+        self._take_members(answer, number)
+        if forgotten != self._forgotten:
+            return 0.0
         now, waits = time.monotonic(), list[float]()
         async with asyncio.TaskGroup() as submitting:
             for part, grant in zip(parts, answer["grants"], strict=True):
@@ -346,8 +356,7 @@ class Client:
             self._again(self.pending.lost(place))
             return None
         self._again(self.pending.only(place, int(told.get("lycosa-mailbox", "0"))))
-        if self._receiver is None:
-            self._after[place] = max(self._after.get(place, 0), int(told.get("lycosa-sequence", "0")))
+        self._after[place] = max(self._after.get(place, 0), int(told.get("lycosa-sequence", "0")))
         return content
 
     def _again(self, count: int) -> None:
@@ -380,22 +389,50 @@ class Client:
             await asyncio.sleep(_jittered(self._members.get("period", 1.0)))
             if not self.pending.under_way():
                 continue
-            with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError, Refusal):
-                self._take_members(await self._master.post("/v1/servers", {"service": self.service}))
+            try:
+                await self._ask_members()
+            except Refusal as refusal:
+                # Its service is gone from the quotas, or its token: nothing would come any more.
+                if not CODES[refusal.code].again:
+                    raise DispatchError(str(refusal)) from None
+            except (aiohttp.ClientError, TimeoutError, OSError):
+                pass
             if self._receiver is not None:
                 await self._look_at_mailboxes()
 
     async def _look_at_mailboxes(self) -> None:
-        """Have requests wait again whose results were dropped: nobody pushes that."""
+        """Have requests wait again whose results were dropped: nobody pushes that. Fetch what could not be pushed."""
+        pushes = 0 if self._receiver is None else self._receiver.pushes
         for place in self.pending.places():
             member = self._members["servers"].get(place[0])
-            if member is not None and member["process"] == place[1]:
-                with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
-                    content = await self._results(place, self._caller(member["address"]), 0)
-                    await self._settle(content or b"")
+            if member is None or member["process"] != place[1]:
+                continue
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError, OSError):
+                while content := await self._results(place, self._caller(member["address"]), 0):
+                    before = self.pending.settled
+                    await self._settle(content)
+                    if self.pending.settled > before and pushes == self._pushes:
+                        self._pushes = None
+                        text = "no results come to the receiving port (%s has some): they are fetched"
+                        logger.warning(text, place[0])
+        if self._pushes is not None:
+            self._pushes = pushes
 
-    def _take_members(self, answer: dict[str, Any]) -> None:
-        """Take over which download servers are live, and the ring."""
+    async def _ask_members(self) -> None:
+        """Ask the master which download servers are live."""
+        number = self._number()
+        self._take_members(await self._master.post("/v1/servers", {"service": self.service}), number)
+
+    def _number(self) -> int:
+        """Return the number of a question to the master: answers may come in another order."""
+        self._asked += 1
+        return self._asked
+
+    def _take_members(self, answer: dict[str, Any], number: int) -> None:
+        """Take over which download servers are live, and the ring, unless a later question is answered already."""
+        if number < self._answered:
+            return
+        self._answered = number
         servers = answer["servers"]
         if answer["members"] != self._members.get("members"):
             self._ring = _core.Ring(answer["members"]) if answer["members"] else None

@@ -138,6 +138,12 @@ class Pending(Generic[T]):
         self.again += len(reopened)
         self.put_back(reopened)
 
+    def forget(self) -> None:
+        """Forget all requests: whatever comes for them is unwanted. Those that the caller has taken stay."""
+        self._waiting.clear()
+        self._parked.clear()
+        self._grants.clear()
+
     def places(self) -> dict[Place, int]:
         """Return where requests are being downloaded, and how many."""
         found: dict[Place, int] = {}

@@ -36,18 +36,21 @@ class Receiver:
         """take: is given results; what it has taken is confirmed. certificate: with its key, to receive by TLS."""
         self._tls = None if certificate is None else Tls(*certificate)
         self._client, self._take, self._listen = client, take, listen
+        # Of the certificate that the server loads now: a later one in the file is not this server's.
+        self._fingerprint = None if certificate is None else fingerprint_of(certificate[0])
         self.key = secrets.token_urlsafe(32)  # who has it was told it by this client
-        self.port = 0
+        self.port = self.pushes = 0
 
     def fields(self) -> dict[str, str]:
         """Return the header fields that tell a download server of the port, with the certificate that it has."""
         fields = {"lycosa-receive-port": str(self.port), "lycosa-receive-key": self.key}
-        if self._tls is not None:
-            fields["lycosa-receive-certificate"] = fingerprint_of(self._tls.certificate)
+        if self._fingerprint is not None:
+            fields["lycosa-receive-certificate"] = self._fingerprint
         return fields
 
     async def _pushed(self, call: Call) -> Reply:
         """Take results of a download server that this client has submitted to."""
+        self.pushes += 1
         await self._take(call.body)
         return reply({})
 

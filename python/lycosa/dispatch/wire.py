@@ -17,25 +17,42 @@ MEMBERS = {"url", "method", "headers", "body", "priority", "etag", "last_modifie
 
 
 def read_requests(body: bytes, kind: str, ports: Sequence[int] = (), count: int | None = None) -> Requests:
-    """Return the requests of a body; raises Refusal for the whole if one is wrong. ports: allowed, though blocked."""
+    """Return the requests of a body; raises Refusal for the whole if one is wrong.
+
+    ports: allowed, though blocked. count: of the grant; `None`: any.
+    """
     kind = kind.partition(";")[0].strip().lower()
     read = READERS.get(kind)
     if read is None:
         raise Refusal("malformed", f"content-type: {kind!r:.100}; allowed: {', '.join(READERS)}")
     try:
         # Whatever else a record says is not for others to decide.
-        return read(body).declared(ports)
+        return read(body, count).declared(ports)
     except JobVersionError as error:
         raise Refusal("other-version", str(error)) from None
     except (ValueError, TypeError, SettingError, RecursionError) as error:
         raise Refusal("malformed", f"the requests cannot be read: {error}") from None
 
 
-def _of_json(body: bytes) -> Requests:
+def _check_count(found: int, granted: int | None) -> None:
+    """Raise Refusal for another number of URLs than was granted."""
+    if granted is not None and found != granted:
+        raise Refusal("wrong-count", f"{found} URLs; granted: {granted}")
+
+
+def _of_records(body: bytes, count: int | None) -> Requests:
+    """Read records of this project."""
+    requests = Requests.decode(body)
+    _check_count(len(requests), count)
+    return requests
+
+
+def _of_json(body: bytes, count: int | None) -> Requests:
     """Read a list of objects, or of URLs."""
     given = read_json(body)
     if not isinstance(given, list):
         raise ValueError("a list of URLs, or of objects with a url")
+    _check_count(len(given), count)
     return Requests(_of_object(one) for one in given)
 
 
@@ -47,18 +64,33 @@ def _of_object(given: object) -> Request:
         raise ValueError(f"a request has the members {', '.join(sorted(MEMBERS))}, of which url is needed")
     named: dict[str, Any] = {name: value for name, value in given.items() if name != "url"}
     if "body" in named:
-        named["body"] = str(named["body"]).encode()
+        named["body"] = _text(named["body"], "body").encode()
     if "headers" in named:
-        named["headers"] = [(str(name), str(value)) for name, value in dict(named["headers"]).items()]
+        if not isinstance(named["headers"], dict):
+            raise ValueError("headers: an object of names and values")
+        named["headers"] = [(name, _text(value, "a header field")) for name, value in named["headers"].items()]
     return Request(given["url"], **named)
 
 
-def _of_lines(body: bytes) -> Requests:
+def _text(given: object, what: str) -> str:
+    """Return text; raises ValueError for anything else, whose value is not repeated: it may be a secret."""
+    if not isinstance(given, str):
+        raise ValueError(f"{what}: {type(given).__name__}; allowed: text")
+    return given
+
+
+def _of_lines(body: bytes, count: int | None) -> Requests:
     """Read a URL a line."""
-    return Requests(Request(line.strip()) for line in body.decode().splitlines() if line.strip())
+    lines = [line.strip() for line in body.decode().splitlines() if line.strip()]
+    _check_count(len(lines), count)
+    return Requests(Request(line) for line in lines)
 
 
-READERS: dict[str, Callable[[bytes], Requests]] = {REQUESTS: Requests.decode, JSON: _of_json, LINES: _of_lines}
+READERS: dict[str, Callable[[bytes, int | None], Requests]] = {
+    REQUESTS: _of_records,
+    JSON: _of_json,
+    LINES: _of_lines,
+}
 
 
 def write_results(results: Sequence[Result], accept: str) -> tuple[bytes, str]:

@@ -89,3 +89,17 @@ class Requests(RuleBasedStateMachine):
 
 Requests.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 TestRequests = Requests.TestCase
+
+
+def test_what_is_forgotten_is_neither_asked_for_nor_settled() -> None:
+    pending: Pending[str] = Pending()
+    pending.add(["one", "two", "three"])
+    taken = pending.take(2)
+    pending.granted(1, ("a", "1"), taken[:1])
+    pending.park(taken[1:], 10.0)
+    pending.forget()
+    assert len(pending) == 0
+    assert pending.settle(1, 0) is None
+    assert pending.due(20.0) is None
+    pending.add(["four"])
+    assert pending.take(5) == ["four"]
