@@ -159,6 +159,7 @@ def test_load_is_in_proportion_to_the_slots_of_download_servers(tmp_path: Path) 
     assert len(asked) >= 0.8 * RATE * (max(asked)[0] - min(asked)[0])
     # Hosts as the ring gives them: three standard errors.
     assert abs(owns - share) <= 3 * error
-    # Starts as hosts, each by its owner: a grant more or less has been begun, and is not yet reported, at the end.
-    assert abs(started - owns) <= GRANT / len(asked)
+    # Starts as hosts, each by its owner. The rate that the master divides follows its grants by some heartbeats, so
+    # that one server may be two grants behind at the end; a grant has been begun and is not yet reported.
+    assert abs(started - owns) <= 2 * GRANT / len(asked)
     assert abs(finished["d1"] / sum(finished.values()) - started) <= GRANT / len(asked)

@@ -282,6 +282,10 @@ class Client:
             listed = list(of_server)
             for begin in range(0, len(listed), most):
                 parts += _encoded(server, listed[begin : begin + most])
+        if len(divided) > 1:
+            # What has waited longest comes first, for a quota may not suffice for all.
+            position = {request.url: -index for index, request in enumerate(reversed(requests))}
+            parts.sort(key=lambda part: position.get(part.requests[0].url, 0))
         return parts
 
     async def _submit(self, part: _Part, grant: dict[str, Any]) -> None:

@@ -94,7 +94,7 @@ class Master:
         }
 
     def ask(self, service: str, client: str, parts: Sequence[Part], now: float) -> list[Grant | Refusal]:
-        """Decide about each part of a question; raises Refusal where the question itself is wrong."""
+        """Decide about each part of a question, in their order; raises Refusal where the question itself is wrong."""
         quota = self.quotas.services.get(service)
         if quota is None:
             raise Refusal("unknown-service", f"{service!r}; the quotas name the services that are allowed")
@@ -107,10 +107,14 @@ class Master:
         self._look(now)
         account = self.accounts.setdefault(service, Account())
         decided: list[Grant | Refusal] = []
+        over: Refusal | None = None  # of the quota: later parts wait, too, or small ones would pass large ones
         for part in parts:
             try:
+                if over is not None:
+                    raise over
                 decided.append(self._grant(service, client, quota, account, part, now))
             except Refusal as refusal:
+                over = refusal if refusal.code == "over-quota" else None
                 account.refusals[refusal.code] = account.refusals.get(refusal.code, 0) + 1
                 decided.append(refusal)
         return decided

@@ -262,3 +262,12 @@ def test_a_service_with_slow_sites_leaves_places_to_others() -> None:
     assert queued == 100
     [decided] = one.ask("small", "c", [Part(None, 50, DIGEST)], START + 8)
     assert isinstance(decided, Grant)
+
+
+def test_of_a_question_no_part_passes_one_that_the_quota_keeps_waiting() -> None:
+    one = master(quotas(news={"rate": 100, "burst": 100, "placement": "idlest"}))
+    one.heartbeat(beat("d1"), START)
+    decided = one.ask("news", "c", [Part(None, count, DIGEST) for count in (60, 60, 10)], START)
+    assert codes(decided) == ["yes", "over-quota", "over-quota"]
+    decided = one.ask("news", "c", [Part(None, count, DIGEST) for count in (60, 10)], START + 0.3)
+    assert codes(decided) == ["yes", "yes"]
