@@ -140,7 +140,7 @@ class App:
             is_read = True
             return await route.handle(Call(peer, fields, body))
         except Refusal as refusal:
-            note_refused(self._what, f"{scope['method']} {path}", peer, str(refusal))
+            note_refused(self._what, f"{scope['method']} {path}", peer, refusal.logged)
             answer = refused(refusal)
             return answer if is_read else answer._replace(fields=(*answer.fields, ("connection", "close")))
         except Exception:

@@ -48,12 +48,21 @@ CODES: dict[str, Code] = {
 class Refusal(LycosaError):
     """A request of the protocol that is refused; nothing was changed."""
 
-    def __init__(self, code: str, detail: str = "", after: float = 0.0) -> None:
-        """code: of ``CODES``. detail: what was given and what is allowed. after: seconds until it may succeed."""
+    def __init__(self, code: str, detail: str = "", after: float = 0.0, *, is_private: bool = False) -> None:
+        """code: of ``CODES``. detail: what was given and what is allowed. after: seconds until it may succeed.
+
+        is_private: whether the detail repeats what may be a secret of who asked: then logs have the code alone.
+        """
         super().__init__(code, detail, after)
         self.code = code
         self.detail = detail
         self.after = after
+        self.is_private = is_private
+
+    @property
+    def logged(self) -> str:
+        """What logs have of it, in one line."""
+        return f"{self.code}: {CODES[self.code].meaning}" if self.is_private else str(self)
 
     def __str__(self) -> str:
         """One line."""

@@ -31,7 +31,8 @@ def read_requests(body: bytes, kind: str, ports: Sequence[int] = (), count: int 
     except JobVersionError as error:
         raise Refusal("other-version", str(error)) from None
     except (ValueError, TypeError, SettingError, RecursionError) as error:
-        raise Refusal("malformed", f"the requests cannot be read: {error}") from None
+        # It may repeat a token in a header field, or a password in a URL.
+        raise Refusal("malformed", f"the requests cannot be read: {error}", is_private=True) from None
 
 
 def _check_count(found: int, granted: int | None) -> None:

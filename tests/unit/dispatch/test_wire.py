@@ -39,3 +39,17 @@ def test_more_urls_than_were_granted_are_refused(body: bytes, kind: str) -> None
     assert len(read_requests(body, kind, count=2)) == 2
     with pytest.raises(Refusal, match="wrong-count"):
         read_requests(body, kind, count=1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"url": URL, "headers": {"authorization": "Bearer s3cret\n"}},
+        {"url": "http://me:s3cret@host.example:99999/"},
+        {"url": URL, "method": "s3cret s3cret"},
+    ],
+)
+def test_logs_do_not_repeat_what_may_be_a_secret(given: Any) -> None:
+    with pytest.raises(Refusal) as refused:
+        read_requests(json.dumps([given]).encode(), JSON)
+    assert "s3cret" not in refused.value.logged
