@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,15 +14,16 @@ from typing import Any
 
 import pytest
 from lycosa import _core
-from lycosa.dispatch import Client, lane
+from lycosa.dispatch import Client, downloader, lane
 from lycosa.dispatch.calls import Caller
 from lycosa.dispatch.downloader import Downloader, fetch_key
 from lycosa.dispatch.life import Directory
 from lycosa.dispatch.master_server import run_master
 from lycosa.dispatch.pace import Pace, Slots
 from lycosa.dispatch.quotas import Quotas
+from lycosa.dispatch.wire import read_requests
 from lycosa.job import make_job, read_job
-from lycosa.records import Response
+from lycosa.records import Requests, Response
 from lycosa.simnet import SimulatedInternet
 
 from tests.dispatch.test_service import check_courtesy, pages_of
@@ -159,3 +161,31 @@ def test_more_servers_of_a_site_slow_a_lane_that_runs() -> None:
     assert set_to == [(1.0, pytest.approx(0.3))]
     assert one.fits(terms)
     assert not one.fits(terms._replace(robots=False))
+
+
+def test_a_lane_that_is_retired_while_a_submission_is_read_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SimulatedInternet(hosts=60, pages=2, speed=50) as net:
+        urls = pages_of(net, 60)
+        urls += [f"{url}?{number:040}" for url in urls for number in range(20)]
+
+        async def run() -> list[str]:
+            async with service(tmp_path, net, 100, Quotas.model_validate({"services": QUOTAS})) as (url, server):
+                await download(url, "one", urls[:1])
+                loop = asyncio.get_running_loop()
+
+                def read(*given: Any) -> Requests:
+                    if "one" in server._lanes:
+                        ended = server._lanes["one"]
+                        loop.call_soon_threadsafe(server._retire, "one")
+                        while ended in server._running:
+                            time.sleep(0.01)
+                    return read_requests(*given)
+
+                monkeypatch.setattr(downloader, "read_requests", read)
+                async with Client(url, "one", batch=2_000) as client:
+                    return [response.url async for response in client.download(urls[1:])]
+
+        found = asyncio.run(asyncio.wait_for(run(), 60))
+    assert Counter(found) == Counter(urls[1:])

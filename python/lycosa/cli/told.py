@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from lycosa.logs import handled
+
 T = TypeVar("T")
 
 #: Seconds between two progress lines of a long operation.
@@ -26,17 +28,8 @@ class _Lines(logging.Handler):
 @contextlib.contextmanager
 def told(*, quiet: bool = False) -> Iterator[None]:
     """Show the messages of the logger ``lycosa``; when quiet, only warnings and errors."""
-    logger, handler = logging.getLogger("lycosa"), _Lines()
-    before = logger.level, logger.propagate
-    logger.setLevel(logging.WARNING if quiet else logging.INFO)
-    logger.propagate = False
-    logger.addHandler(handler)
-    try:
+    with handled(logging.getLogger("lycosa"), _Lines(), logging.WARNING if quiet else logging.INFO):
         yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before[0])
-        logger.propagate = before[1]
 
 
 def watched(what: str, call: Callable[[], T], look: Callable[[], str]) -> T:

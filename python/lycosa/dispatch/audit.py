@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
 
+from lycosa.logs import handled
+
 logger = logging.getLogger("lycosa.audit")
 
 
@@ -66,15 +68,7 @@ def writing(path: Path | None) -> Iterator[None]:
     if path is None:
         yield
         return
-    handler = _File(path, encoding="utf-8")
-    handler.setFormatter(_Lines())
-    before = logger.level, logger.propagate
-    logger.setLevel(logging.DEBUG)
-    logger.propagate = False
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        handler.close()
-        logger.level, logger.propagate = before
+    with contextlib.closing(_File(path, encoding="utf-8")) as handler:
+        handler.setFormatter(_Lines())
+        with handled(logger, handler, logging.DEBUG):
+            yield

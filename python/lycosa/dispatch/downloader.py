@@ -90,6 +90,7 @@ class Downloader:
         # Lanes share clocks in any case, whether or not this process shares them with others.
         shared = shared_clocks(job, self._clock, 1)
         self._shared = shared or _core.Shared(self._clock)
+        part = (job.memory or 1 << 30) // 4
         self.desk = Desk(
             name,
             self.process,
@@ -98,8 +99,8 @@ class Downloader:
             wall=time.time(),
             places=slots * QUEUED_PER_SLOT,
             keep=keep,
-            keep_bytes=(job.memory or 1 << 30) // 4,
-            queue_bytes=(job.memory or 1 << 30) // 4,
+            keep_bytes=part,
+            queue_bytes=part,
             clocks=(clocks_of(job) if shared else None) or self.process,
         )
         self.address = ""
@@ -128,14 +129,18 @@ class Downloader:
         service, client = key = self._authorised(call)
         receive = _receive_place(call)
         kind = call.fields.get("content-type", "")
-        # Made first: what cannot be downloaded must not spend its grant.
-        lane = self._lane(service)
         digest, size = digest_of(call.body), len(call.body)
         with self._lock:
             grant = self.desk.verify(call.fields.get("lycosa-grant", ""), service, client, digest, size, now())
-        # Neither lanes nor other clients wait for what takes long to read.
         read = functools.partial(read_requests, call.body, kind, self._job.allow_ports, grant.urls)
-        requests = read() if size <= SMALL else await asyncio.to_thread(read)
+        if size <= SMALL:
+            requests = read()
+        else:
+            # Neither lanes nor other clients wait for what takes long to read.
+            requests = await asyncio.to_thread(read)
+            self._authorised(call)  # the service may have left the quotas meanwhile
+        # Made before the grant is spent, and after the last wait: one that is retired meanwhile takes nothing more.
+        lane = self._lane(service)
         with self._lock:
             mailbox, batches = self.desk.accept(grant, requests, size, now())
         audit.note("submitted", serial=grant.serial, service=service, client=client, peer=call.peer, urls=grant.urls)
@@ -303,8 +308,9 @@ class Downloader:
                 with self._lock:
                     self.desk.answered(answer, sent, now())
                 self._set_paces()
-                for lane in [lane for lane in self._running if lane.service in self.desk.services]:
-                    lane.set_terms(Terms.of(self.desk.services, lane.service))
+                for lane in self._running:
+                    if lane.service in self.desk.services:
+                        lane.set_terms(Terms.of(self.desk.services, lane.service))
             with self._lock:
                 dropped = self.desk.drop(now())
                 total = self.desk.finished()

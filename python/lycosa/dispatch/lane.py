@@ -61,9 +61,6 @@ def lane_job(job: Job, terms: Terms, slots: int) -> Job:
         "fetch": {"slots": slots},
     }.items():
         given[section] = {**given.get(section, {}), **changed}
-    # What several download servers may ask has its rate divided among them.
-    given["politeness"]["host_interval"] = job.politeness.host_interval * terms.owners
-    given["politeness"]["address_interval"] = job.politeness.address_interval * terms.address_owners
     given |= {"scope": "any", "max_depth": None, "max_pages": None, "seeds": []}
     return make_job(given)
 
@@ -90,17 +87,15 @@ class Lane:
         """
         self.service, self.terms, self._desk, self._lock, self._tell = service, terms, desk, lock, tell
         self._pace, self._slots = pace, slots
-        pace_of_sites = job.politeness
-        self._intervals = (  # of the only server that asks a site, or an address
-            pace_of_sites.host_interval / terms.owners,
-            pace_of_sites.address_interval / terms.address_owners,
-        )
+        # Of a server that alone asks a site, or an address.
+        self._intervals = job.politeness.host_interval, job.politeness.address_interval
         memory = shares(job).of_lane(terms.services)
         job = divided(job, memory)
         self._most_hosts, self._added = memory.hosts // 2, 0
         self.is_used_up = False  # it has seen so many URLs, or hosts, that another lane is to go on
         self._names = _core.Names(job, clock)
         self._frontier = _core.Frontier(job, self._names, None, shared=shared)
+        self._divide(terms)
         self._fetch = _core.Fetcher(job, clock, memory.fetch, memory.batch)
         self._parser = _core.Parser(job, memory.batch, memory.decoding)
         self._given: queue.SimpleQueue[tuple[float, Requests]] = queue.SimpleQueue()
@@ -119,9 +114,13 @@ class Lane:
     def set_terms(self, terms: Terms) -> None:
         """Divide the rates of sites and addresses among so many servers from now on, also for what is queued."""
         if (terms.owners, terms.address_owners) != (self.terms.owners, self.terms.address_owners):
-            host, address = self._intervals
-            self._frontier.set_intervals(host * terms.owners, address * terms.address_owners)
+            self._divide(terms)
             self.terms = self.terms._replace(owners=terms.owners, address_owners=terms.address_owners)
+
+    def _divide(self, terms: Terms) -> None:
+        """Set the intervals of sites and addresses: what several servers may ask has its rate divided among them."""
+        host, address = self._intervals
+        self._frontier.set_intervals(host * terms.owners, address * terms.address_owners)
 
     def retire(self) -> None:
         """End once everything that was added has ended; nothing is added any more."""

@@ -102,7 +102,7 @@ class Server:
             self.end(serial)
 
 
-class Gone(NamedTuple):
+class Fading(NamedTuple):
     """A download server that is excluded, and may be alive: cut off from its master alone."""
 
     slots: int
@@ -129,7 +129,7 @@ class Registry:
         self._active: Ring | None = None
         self._proposed = Ring(0, {}, 0.0)
         self._gone: dict[str, float] = {}  # when members that are not live were heard last
-        self._fading: dict[str, Gone] = {}  # excluded ones that may still start downloads
+        self._fading: dict[str, Fading] = {}  # excluded ones that may still start downloads
         self._deaf: dict[str, str] = {}  # processes of servers that report and confirm no ring
 
     def beat(self, beat: Beat, now: float) -> Ring:
@@ -158,7 +158,7 @@ class Registry:
             self._gone = dict.fromkeys(others, self._began)
             until = self._began + self.hold
             self._fading |= {
-                name: Gone(max(round(weight * SLOTS), 1), f"of {name}", until) for name, weight in others.items()
+                name: Fading(max(round(weight * SLOTS), 1), f"of {name}", until) for name, weight in others.items()
             }
         elif beat.ring >= self._proposed.version and beat.members and beat.members != self._proposed.members:
             # Of two servers one had confirmed another ring before the restart: a new one supersedes both. To neither
@@ -208,7 +208,7 @@ class Registry:
         for name in [name for name, server in self.servers.items() if server.heeded < deaf]:
             self._deaf[name] = self.servers[name].beat.process
             self._exclude(name, now)
-        self._fading = {name: gone for name, gone in self._fading.items() if gone.until > now}
+        self._fading = {name: one for name, one in self._fading.items() if one.until > now}
         for server in self.servers.values():
             server.expire(now)
         self._turn(now)
@@ -217,7 +217,7 @@ class Registry:
         """Take a server for gone; its last answer came to it by a time."""
         beat = self.servers.pop(name).beat
         self._gone[name] = heard
-        self._fading[name] = Gone(beat.slots, beat.clocks, heard + self.hold)
+        self._fading[name] = Fading(beat.slots, beat.clocks, heard + self.hold)
 
     def ring(self) -> Ring | None:
         """Return the ring in use; `None` while not every live server has confirmed it."""
@@ -226,7 +226,7 @@ class Registry:
     def starting(self) -> dict[str, tuple[int, str]]:
         """Return slots and clocks of each server that may be starting downloads: live ones, and those that fade."""
         live = {name: (server.beat.slots, server.beat.clocks) for name, server in self.servers.items()}
-        return {name: (gone.slots, gone.clocks) for name, gone in self._fading.items()} | live
+        return {name: (one.slots, one.clocks) for name, one in self._fading.items()} | live
 
     def is_settled(self, now: float) -> bool:
         """Return whether every live server has been heard of since the master began."""
