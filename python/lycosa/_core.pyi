@@ -67,6 +67,7 @@ __all__ = [
     "identity_of",
     "import_log",
     "is_permitted_address",
+    "keep_freed_memory",
     "new_identity_key",
     "public_suffix_list",
     "resolv_conf",
@@ -146,6 +147,9 @@ def sign_key_directory(
 
 def check_network(text: str) -> None:
     """Raise SettingError if the text is neither an address nor a network."""
+
+def keep_freed_memory() -> None:
+    """Keep freed memory in this process for further bodies, as a ``Fetcher`` has it (mallopt(3))."""
 
 def check_port(url: str, allowed: Sequence[int]) -> None:
     """Raise SettingError if an absolute URL's port is blocked and not allowed by the job."""
@@ -1301,6 +1305,16 @@ class Fetcher:
     def in_flight(self) -> int: ...
     def submit(self, requests: Requests) -> None: ...
     def completed(self, max: int, within: float) -> Responses: ...
+    def set_fence(self, at: float) -> None:
+        """Send no request from this time on, in seconds of ``CLOCK_BOOTTIME``, until a later time is set.
+
+        What was not sent before ends as cancelled, also after the process was suspended. A time that is set once the
+        last one is passed holds for what is submitted from then on.
+        """
+
+    def recall(self) -> None:
+        """Do not send what was submitted and not sent yet: it ends as cancelled."""
+
     def cancel(self) -> None: ...
 
 @final

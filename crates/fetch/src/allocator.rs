@@ -9,7 +9,7 @@ use std::sync::Once;
 ///
 /// At first glibc gives memory back as soon as 128 KiB at the end of a heap are free, and takes it again, page by page, for the next
 /// body: two thirds of the cost of a body of 240 KB.
-pub(crate) fn keep_freed_memory() {
+pub fn keep_freed_memory() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if !is_set_by_user() {

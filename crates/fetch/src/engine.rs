@@ -34,7 +34,8 @@ pub(crate) struct Engine<T> {
     limits: Limits,
     slots: usize,
     working: Cell<usize>,
-    queue: RefCell<VecDeque<Request>>,
+    /// Requests, each with the turn of the fence in which it was submitted.
+    queue: RefCell<VecDeque<(Request, u64)>>,
     watches: RefCell<Vec<Rc<Watch>>>,
     outbox: RefCell<Vec<Response>>,
     outgoing: Notify,
@@ -71,7 +72,7 @@ impl<T: Transport + 'static> Engine<T> {
                     self.open_slots(); // replaces a slot that a panic ended
                 }
                 order = orders.recv() => match order {
-                    Some(Order::Fetch(requests)) => self.accept(requests),
+                    Some(Order::Fetch(requests, turn)) => self.accept(requests, turn),
                     Some(Order::Cancel) => self.cancel(),
                     Some(Order::Taken) => self.exchanges.budget.wake(),
                     None => return,
@@ -82,8 +83,8 @@ impl<T: Transport + 'static> Engine<T> {
     }
 
     /// Queues requests and opens slots for them.
-    fn accept(self: &Rc<Self>, requests: Vec<Request>) {
-        self.queue.borrow_mut().extend(requests);
+    fn accept(self: &Rc<Self>, requests: Vec<Request>, turn: u64) {
+        self.queue.borrow_mut().extend(requests.into_iter().map(|request| (request, turn)));
         self.open_slots();
     }
 
@@ -97,9 +98,9 @@ impl<T: Transport + 'static> Engine<T> {
 
     /// Cancels all requests in flight.
     fn cancel(&self) {
-        let queued: Vec<Request> = self.queue.borrow_mut().drain(..).collect();
+        let queued: Vec<_> = self.queue.borrow_mut().drain(..).collect();
         let now = self.clock.now();
-        for request in queued {
+        for (request, _) in queued {
             self.complete(request, Default::default(), now, Err(cancelled()));
         }
         for watch in &*self.watches.borrow() {
@@ -150,8 +151,8 @@ struct Slot<T: Transport + 'static> {
 impl<T: Transport + 'static> Slot<T> {
     /// Occupies a free slot.
     fn open(engine: &Rc<Engine<T>>) -> Self {
-        let progress = Progress::new(engine.clock, engine.limits);
-        progress.begin(engine.clock.now(), Micros::MAX);
+        let progress = Progress::new(engine.clock, engine.limits, engine.counter.fence.clone());
+        progress.begin(engine.clock.now(), Micros::MAX, engine.counter.fence.turn());
         engine.watches.borrow_mut().push(progress.watch.clone());
         engine.working.update(|working| working + 1);
         Slot { engine: engine.clone(), progress, started: 0, request: None }
@@ -169,18 +170,19 @@ impl<T: Transport + 'static> Slot<T> {
         }
     }
 
-    /// Whether the exchange might outlive the request's lease, after which the frontier may grant it again.
+    /// Whether the exchange might outlive the request's lease, after which the frontier may grant it again, or is not permitted.
     fn is_late(&self, request: &Request) -> bool {
-        self.started.saturating_add(self.engine.limits.total) > request.deadline
+        !self.progress.is_permitted(self.started)
+            || self.started.saturating_add(self.engine.limits.total) > request.deadline
     }
 
     /// Takes the next request; returns whether there is one.
     fn begin(&mut self) -> bool {
-        self.request = self.engine.queue.borrow_mut().pop_front();
         self.started = self.engine.clock.now();
-        let deadline = self.request.as_ref().map_or(Micros::MAX, |request| request.deadline);
-        self.progress.begin(self.started, deadline);
-        self.request.is_some()
+        let Some((request, turn)) = self.engine.queue.borrow_mut().pop_front() else { return false };
+        self.progress.begin(self.started, request.deadline, turn);
+        self.request = Some(request);
+        true
     }
 
     /// Completes the current request.

@@ -80,7 +80,7 @@ impl Examiner {
 
     /// The client's side.
     async fn client(&self, stream: UnixStream) -> Result<Received, Failure> {
-        let progress = Progress::new(self.clock, Limits { connect: 0, read: 0, total: 0 }); // never checked
+        let progress = Progress::new(self.clock, Limits { connect: 0, read: 0, total: 0 }, Arc::default()); // never checked
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let dialed = Dialed { stream, address, protocol: None, certificate: None };
         let Answer { mut received, mut body } =

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use lycosa_records::{Request, Response};
+use lycosa_url::{Clock, Micros};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::LocalSet;
@@ -18,12 +19,14 @@ use crate::alpn::{HTTP1, Http, PROTOCOLS};
 use crate::budget::Held;
 use crate::connect::Dialer;
 use crate::engine::Engine;
+use crate::fence::Fence;
 use crate::http1::Http1;
 use crate::settings::Settings;
 use crate::transport::Transport;
 
 /// Fetches requests on a thread of its own. Each submitted request is returned exactly once.
 pub struct Fetcher {
+    clock: Clock,
     slots: usize,
     memory: usize,
     batch_bytes: usize,
@@ -35,8 +38,8 @@ pub struct Fetcher {
 
 /// A message to the fetch thread.
 pub(crate) enum Order {
-    /// Fetch these requests.
-    Fetch(Vec<Request>),
+    /// Fetch these requests, which were submitted in a turn of the fence.
+    Fetch(Vec<Request>, u64),
     /// Cancel all requests in flight.
     Cancel,
     /// Responses were taken: bodies that wait for memory may continue.
@@ -68,6 +71,7 @@ impl Fetcher {
         let (orders, incoming) = unbounded_channel();
         let counter = Arc::new(Counter::default());
         let (slots, memory, batch_bytes) = (settings.slots.max(1), settings.memory, settings.batch_bytes);
+        let clock = settings.clock;
         let (report, started) = mpsc::channel();
         let shared = counter.clone();
         let thread =
@@ -83,7 +87,7 @@ impl Fetcher {
                 }
             })?;
         started.recv().map_err(io::Error::other)??;
-        Ok(Fetcher { slots, memory, batch_bytes, orders: Some(orders), counter, thread: Some(thread) })
+        Ok(Fetcher { clock, slots, memory, batch_bytes, orders: Some(orders), counter, thread: Some(thread) })
     }
 
     /// The number of requests that would start at once. It is less than the number of free slots, down to 0,
@@ -102,7 +106,7 @@ impl Fetcher {
             return;
         }
         self.counter.lock().running += requests.len();
-        self.order(Order::Fetch(requests));
+        self.order(Order::Fetch(requests, self.counter.fence.turn()));
     }
 
     /// Waits until a response is ready or `within` has passed; returns what is ready, at most `max`
@@ -143,6 +147,19 @@ impl Fetcher {
     /// [`Cancelled`](lycosa_url::FailureKind::Cancelled).
     pub fn cancel(&self) {
         self.order(Order::Cancel);
+    }
+
+    /// Sends no request from this time on, on the clock of the settings, until a later time is set: what was not sent before completes as
+    /// [`Cancelled`](lycosa_url::FailureKind::Cancelled). Requests that were sent go on.
+    ///
+    /// A time that is set once the last one is passed holds for requests that are submitted from then on.
+    pub fn set_fence(&self, at: Micros) {
+        self.counter.fence.set(at, self.clock.now());
+    }
+
+    /// Does not send what was submitted and not sent yet: it completes as [`Cancelled`](lycosa_url::FailureKind::Cancelled).
+    pub fn recall(&self) {
+        self.counter.fence.recall();
     }
 
     /// Sends a message to the thread, which lives as long as the handle.
@@ -198,6 +215,8 @@ fn run<T: Transport + 'static>(runtime: &Runtime, engine: Engine<T>, orders: Unb
 pub(crate) struct Counter {
     /// Memory of bodies and of the responses that wait here.
     pub(crate) held: Arc<Held>,
+    /// Which requests may be sent.
+    pub(crate) fence: Arc<Fence>,
     state: Mutex<State>,
     filled: Condvar,
 }

@@ -139,7 +139,7 @@ impl<D: Dial> Http1<D> {
         progress: &Progress,
     ) -> Result<(Received, Incoming), Failure> {
         progress.connected(connection.address);
-        progress.talking(&connection.recorder.wire);
+        progress.talking(&connection.recorder.wire)?;
         let began = self.clock.now();
         let Some(response) = connection.send(self.template.request(request)?).await else {
             return Err(Failure::new(FailureKind::ConnectionClosed, "the connection is closed"));

@@ -122,6 +122,10 @@ impl Http2 {
         let sent = template.without_secrets(request, message::sent(&made));
         let wire = Rc::new(Wire::default());
         let Some(lease) = Lease::wait(session, self.clock).await else { return Err(NotBegun) };
+        progress.connected(lease.session().address);
+        if let Err(failure) = progress.talking(&wire) {
+            return Ok(Err(failure));
+        }
         let mut sender: SendRequest<Bytes> = lease.session().sender.clone();
         let (mut response, mut stream) = match sender.send_request(made, body.is_empty()) {
             Ok(begun) => begun,
@@ -133,8 +137,6 @@ impl Http2 {
             Err(error) => return Ok(Err(message::failure(&error))),
         };
         drop(sender);
-        progress.connected(lease.session().address);
-        progress.talking(&wire);
         wire.sent();
         let unheard = Unheard::new(&lease);
         let began = self.clock.now();

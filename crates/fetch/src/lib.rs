@@ -22,6 +22,7 @@ mod dial;
 mod engine;
 mod examine;
 mod exchange;
+mod fence;
 mod fetcher;
 mod http1;
 mod http2;
@@ -47,6 +48,7 @@ mod transport;
 mod tunnel;
 mod watch;
 
+pub use allocator::keep_freed_memory;
 pub use alpn::Http;
 pub use connect::Dialer;
 pub use credentials::Credentials;

@@ -4,30 +4,37 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use lycosa_records::Times;
 use lycosa_url::{Clock, Failure, FailureKind, Micros};
 
+use crate::fence::Fence;
 use crate::watch::{Limits, Watch, Wire};
 
 /// Progress of one exchange. It begins in the stage of connecting.
 #[derive(Debug)]
 pub struct Progress {
     clock: Clock,
+    fence: Arc<Fence>,
+    /// The turn of the fence in which the request was submitted.
+    turn: Cell<u64>,
     pub(crate) watch: Rc<Watch>,
     address: Cell<Option<IpAddr>>,
     times: Cell<Times>,
 }
 
 impl Progress {
-    /// Progress of exchanges with these limits.
-    pub(crate) fn new(clock: Clock, limits: Limits) -> Self {
+    /// Progress of exchanges with these limits, which send only what the fence permits.
+    pub(crate) fn new(clock: Clock, limits: Limits, fence: Arc<Fence>) -> Self {
         let watch = Rc::new(Watch::new(limits));
-        Progress { clock, watch, address: Cell::default(), times: Cell::default() }
+        let turn = Cell::new(fence.turn());
+        Progress { clock, fence, turn, watch, address: Cell::default(), times: Cell::default() }
     }
 
-    /// Starts a new exchange, which is cancelled at the deadline.
-    pub(crate) fn begin(&self, now: Micros, deadline: Micros) {
+    /// Starts a new exchange, which is cancelled at the deadline. `turn`: of the fence, in which its request was submitted.
+    pub(crate) fn begin(&self, now: Micros, deadline: Micros, turn: u64) {
+        self.turn.set(turn);
         self.address.take();
         self.times.take();
         self.watch.begin(now, deadline);
@@ -45,8 +52,21 @@ impl Progress {
     }
 
     /// Starts the stage of request and response: from now on `read_timeout` limits the time in which nothing moves on the wire.
-    pub fn talking(&self, wire: &Rc<Wire>) {
-        self.watch.talking(wire, self.clock.now());
+    ///
+    /// Fails if the request must not be sent any more: its deadline is over, or the fetcher's fence does not permit it. That is found
+    /// here, since the process may have been suspended while the connection was opened.
+    pub fn talking(&self, wire: &Rc<Wire>) -> Result<(), Failure> {
+        let now = self.clock.now();
+        if !self.is_permitted(now) || self.watch.is_over(now) {
+            return Err(ended_by(FailureKind::Cancelled));
+        }
+        self.watch.talking(wire, now);
+        Ok(())
+    }
+
+    /// Whether the fetcher's fence permits that the request is sent.
+    pub(crate) fn is_permitted(&self, now: Micros) -> bool {
+        self.fence.permits(self.turn.get(), now)
     }
 
     /// Starts a pause before the rest of a body is asked for, within the same `total_timeout`.

@@ -175,6 +175,11 @@ impl Watch {
         self.enter(Stage::Resting, None, now);
     }
 
+    /// Whether the exchange's deadline is over.
+    pub(crate) fn is_over(&self, now: Micros) -> bool {
+        now >= self.deadline.get()
+    }
+
     /// The time until the exchange has to be over.
     pub(crate) fn left(&self, now: Micros) -> Micros {
         let end = self.began.get().saturating_add(self.limits.total).min(self.deadline.get());
@@ -235,7 +240,7 @@ impl Watch {
         if is_away && !was_away {
             return;
         }
-        if now >= self.deadline.get() {
+        if self.is_over(now) {
             return self.ring(FailureKind::Cancelled);
         }
         if self.paused.get().is_some() {

@@ -16,7 +16,7 @@ use lycosa_fetch::{
     Answer, BodyReader, Dial, Dialed, Dialer, Fetcher, Http1, Progress, Settings, Transport, Wire,
 };
 use lycosa_records::{Received, Request, Route};
-use lycosa_url::{CrawlUrl, Failure, FailureKind, Micros};
+use lycosa_url::{Clock, CrawlUrl, Failure, FailureKind, Micros};
 use support::*;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -187,9 +187,12 @@ impl Transport for Slow {
         if path == "/panic" {
             panic!("scripted");
         }
+        if path == "/late" {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
         if path != "/connecting" {
             progress.connected("192.0.2.7".parse().unwrap());
-            progress.talking(&wire);
+            progress.talking(&wire)?;
             wire.sent();
         }
         for _ in 0..6 {
@@ -229,6 +232,48 @@ fn a_transport_that_takes_long_lives_as_long_as_it_shows_signs_of_life() {
     assert_eq!(kind(&fetch(&fetcher, example("/silent"))), FailureKind::ReadTimeout);
     let connecting = fetch(&fetcher, example("/connecting"));
     assert_eq!((kind(&connecting), connecting.address), (FailureKind::ConnectTimeout, None));
+}
+
+#[test]
+fn what_is_not_sent_before_the_fence_is_not_sent() {
+    let fetcher = slow();
+    let now = Clock::shared().now();
+    fetcher.set_fence(now + 50_000);
+    let late = fetch(&fetcher, example("/late"));
+    assert_eq!(kind(&late), FailureKind::Cancelled, "it was passed while the connection was opened");
+    let begun = fetch(&fetcher, example("/alive"));
+    assert_eq!((kind(&begun), begun.address), (FailureKind::Cancelled, None), "nothing is begun beyond it");
+    fetcher.set_fence(Clock::shared().now() + 60_000_000);
+    assert_eq!(*bytes(&page(fetch(&fetcher, example("/late")))), "xxxxx");
+}
+
+#[test]
+fn what_was_begun_before_the_fence_was_passed_is_not_sent_once_it_is_put_off() {
+    let fetcher = slow();
+    fetcher.set_fence(Clock::shared().now() + 20_000);
+    fetcher.submit(vec![example("/late")]);
+    std::thread::sleep(Duration::from_millis(50));
+    fetcher.set_fence(Clock::shared().now() + 60_000_000);
+    assert_eq!(kind(&fetcher.completed(1, Duration::from_secs(5)).remove(0)), FailureKind::Cancelled);
+}
+
+#[test]
+fn what_is_recalled_is_not_sent() {
+    let fetcher = slow();
+    fetcher.submit(vec![example("/late"), example("/alive")]);
+    std::thread::sleep(Duration::from_millis(20));
+    fetcher.recall();
+    for _ in 0..2 {
+        assert_eq!(kind(&fetcher.completed(1, Duration::from_secs(5)).remove(0)), FailureKind::Cancelled);
+    }
+    assert_eq!(*bytes(&page(fetch(&fetcher, example("/late")))), "xxxxx");
+}
+
+#[test]
+fn what_was_sent_before_the_fence_goes_on() {
+    let fetcher = slow();
+    fetcher.set_fence(Clock::shared().now() + 100_000);
+    assert_eq!(*bytes(&page(fetch(&fetcher, example("/alive")))), "xxxxxx");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use lycosa_records::columns::{Column, Columns, TextDecoder, WrongValue, record_b
 use lycosa_records::{Record, decode, encode};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::arrow;
@@ -134,9 +135,9 @@ impl<T: Record + Send + Sync> Batch<T> {
         encoded.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| errors::record(&error))
     }
 
-    /// The batch of bytes.
-    pub(crate) fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let message = Bytes::copy_from_slice(data);
+    /// The batch of bytes, whose memory bodies share.
+    pub(crate) fn decode(py: Python<'_>, data: PyBackedBytes) -> PyResult<Self> {
+        let message = Bytes::from_owner(data);
         let records = py.detach(|| decode(&message));
         records.map(Batch::new).map_err(|error| errors::record(&error))
     }

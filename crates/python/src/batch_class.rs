@@ -65,7 +65,7 @@ macro_rules! batch_class {
 
             /// The batch of bytes that `encode` gave, in this process or another one.
             #[classmethod]
-            fn decode(_: &Bound<'_, pyo3::types::PyType>, py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+            fn decode(_: &Bound<'_, pyo3::types::PyType>, py: Python<'_>, data: pyo3::pybacked::PyBackedBytes) -> PyResult<Self> {
                 Batch::decode(py, data).map(Self::alone)
             }
 

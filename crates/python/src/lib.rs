@@ -77,6 +77,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     shards::register(m)?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<fetch::Proxies>()?;
+    m.add_function(wrap_pyfunction!(fetch::keep_freed_memory, m)?)?;
     m.add_class::<parse::Parser>()?;
     m.add_class::<robots::Robots>()?;
     m.add_class::<store::Log>()?;

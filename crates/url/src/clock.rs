@@ -83,7 +83,12 @@ impl Clock {
 
     /// The crawl's time: for intervals, time-outs and deadlines. It never decreases.
     pub fn now(&self) -> Micros {
-        unsigned(self.source.boottime().saturating_add(self.origin))
+        self.at_boottime(self.source.boottime())
+    }
+
+    /// The crawl's time at a time since boot, in microseconds, including suspended time.
+    pub fn at_boottime(&self, boottime_us: i64) -> Micros {
+        unsigned(boottime_us.saturating_add(self.origin))
     }
 
     /// The wall clock's time, which may be set: for records, and for other programs.

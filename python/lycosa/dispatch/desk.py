@@ -149,8 +149,8 @@ class Desk:
             {service: queue.urls for service, queue in self._queues.items()},
         )
 
-    def answered(self, answer: Mapping[str, Any], sent: float, now: float) -> None:
-        """Take the master's answer to a heartbeat that was sent at a time."""
+    def answered(self, answer: Mapping[str, Any], sent: float, now: float) -> bool:
+        """Take the master's answer to a heartbeat that was sent at a time; returns whether sites may have moved."""
         del self._accepted[: self._reported]
         self._reported = 0
         # The master read its clock between both times.
@@ -160,7 +160,8 @@ class Desk:
             self._public = _core.VerifyingKey(base64.b64decode(answer["key"]))
         self.services = answer["services"]
         given = answer["ring"]
-        if given["version"] != self._owners.version:
+        has_moved: bool = given["version"] != self._owners.version
+        if has_moved:
             members = dict(given["members"])
             self._settle(now)
             if given["version"] != self._owners.version + 1 or self.name not in self._owners.members:
@@ -169,6 +170,7 @@ class Desk:
             self._owners = Owners(given["version"], _core.Ring(members) if members else None, members, given["after"])
         elif given["after"] > self._owners.after:
             self._owners = self._owners._replace(after=given["after"])
+        return has_moved
 
     def _settle(self, now: float) -> None:
         """Take the ring's sites for this server's own once their time has come: a later ring only takes some away."""
@@ -340,7 +342,11 @@ class Desk:
 
     def may_start(self, now: float) -> bool:
         """Return whether requests may start: the master was heard of lately enough."""
-        return now < self._heard + self._hold
+        return now < self.fence()
+
+    def fence(self) -> float:
+        """Return the time from which on nothing is started, unless the master answers before."""
+        return self._heard + self._hold
 
     def _due(self, requests: Requests, after: float, now: float) -> list[tuple[float, Requests]]:
         """Return requests with the time from which on they may start; raises Refusal for sites of other servers.

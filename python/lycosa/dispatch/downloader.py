@@ -26,7 +26,7 @@ from lycosa.dispatch.grant import digest_of
 from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
 from lycosa.dispatch.lane import MOST_SHARES, Lane, Terms, lane_job
 from lycosa.dispatch.pace import Pace, Slots
-from lycosa.dispatch.protocol import ENOUGH_BYTES, GATHER, PROTOCOL
+from lycosa.dispatch.protocol import ENOUGH_BYTES, GATHER_RESULTS, PROTOCOL
 from lycosa.dispatch.pushes import Place as ReceivingPlace
 from lycosa.dispatch.pushes import Pushes
 from lycosa.dispatch.quotas import NAME
@@ -184,7 +184,7 @@ class Downloader:
                 break
             if results:
                 is_gathered = True
-                await asyncio.sleep(min(GATHER, left))
+                await asyncio.sleep(min(GATHER_RESULTS, left))
                 continue
             news.clear()
             with contextlib.suppress(TimeoutError):
@@ -238,6 +238,8 @@ class Downloader:
             pace = self._paces.setdefault(service, Pace())
             shared = (self._lock, pace, self._free, self._shared, self._clock)
             lane = Lane(service, job, terms, self.desk, *shared, self._tell)
+            with self._lock:
+                lane.set_fence(self.desk.fence(), has_moved=False)
             self._lanes[service] = lane
             if len(self._lanes) == MOST_SHARES + 1:
                 logger.warning("more than %d services are busy: memory is divided among so many", MOST_SHARES)
@@ -306,7 +308,9 @@ class Downloader:
                     logger.info("the master answers again")
                 silent, refused, period = False, "", answer["period"]
                 with self._lock:
-                    self.desk.answered(answer, sent, now())
+                    has_moved = self.desk.answered(answer, sent, now())
+                    for lane in self._running:
+                        lane.set_fence(self.desk.fence(), has_moved)
                 self._set_paces()
                 for lane in self._running:
                     if lane.service in self.desk.services:

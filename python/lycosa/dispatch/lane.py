@@ -117,6 +117,16 @@ class Lane:
             self._divide(terms)
             self.terms = self.terms._replace(owners=terms.owners, address_owners=terms.address_owners)
 
+    def set_fence(self, at: float, has_moved: bool) -> None:
+        """Send nothing from a time on, also what has begun when this process is suspended; the lock is held.
+
+        has_moved: sites may be other servers' now. What has begun and is not sent is not sent before it was looked at
+        once more, however long this process is suspended meanwhile.
+        """
+        self._fetch.set_fence(at)
+        if has_moved:
+            self._fetch.recall()
+
     def _divide(self, terms: Terms) -> None:
         """Set the intervals of sites and addresses: what several servers may ask has its rate divided among them."""
         host, address = self._intervals
@@ -201,8 +211,8 @@ class Lane:
             return 0, 0
         with self._lock:
             requests, moved, gone = self._desk.sort_out(requests)
-        started = len(requests)
-        self._fetch.submit(requests)
+            started = len(requests)
+            self._fetch.submit(requests)  # before sites can move: see `set_fence`
         refused = [*moved, *gone]
         if refused:
             # The frontier is told an end that says nothing about the site; what else it has settled is kept.

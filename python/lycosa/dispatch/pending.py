@@ -1,13 +1,13 @@
 """The rules of a client: which of its requests wait, are granted, or are settled. No I/O; times are given.
 
 Guarantee: each request is settled once, whatever is lost, doubled or reordered: a result counts only if it is one of
-the grant by which its request is being downloaded now.
+the grant by which its request is being downloaded now. One that is not wanted any more is never asked for again.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -19,7 +19,7 @@ Place = tuple[str, str]
 
 @dataclass(slots=True)
 class Granted(Generic[T]):
-    """Requests of a grant; `None` for each that is settled."""
+    """Requests of a grant; `None` for each that is settled or forgotten."""
 
     place: Place
     requests: list[T | None]
@@ -30,8 +30,9 @@ class Granted(Generic[T]):
 class Pending(Generic[T]):
     """The requests of a client until their results are there."""
 
-    def __init__(self) -> None:
-        """Have none."""
+    def __init__(self, is_wanted: Callable[[T], bool] = lambda request: True) -> None:
+        """is_wanted: whether a request is; one that is not leaves by ``forget``, or as soon as it comes back."""
+        self._is_wanted = is_wanted
         self._waiting: deque[T] = deque()
         self._parked: list[tuple[float, list[T]]] = []
         self._grants: dict[int, Granted[T]] = {}
@@ -58,7 +59,7 @@ class Pending(Generic[T]):
 
     def park(self, requests: Iterable[T], until: float) -> None:
         """Put requests back that are not to be asked for before a time."""
-        parked = list(requests)
+        parked = self._wanted(requests)
         if parked:
             self._parked.append((until, parked))
 
@@ -76,11 +77,35 @@ class Pending(Generic[T]):
 
     def put_back(self, requests: Iterable[T]) -> None:
         """Put requests back that got no grant: they are the next."""
-        self._waiting.extendleft(reversed(list(requests)))
+        self._waiting.extendleft(reversed(self._wanted(requests)))
+
+    def forget(self) -> None:
+        """Drop requests that are not wanted any more, wherever they are; nothing is settled by a result of theirs.
+
+        Those that the caller has taken are dropped as they come back. Download servers are not told: what they have
+        accepted they download.
+        """
+        self._waiting = deque(self._wanted(self._waiting))
+        self._parked = [(until, kept) for until, requests in self._parked if (kept := self._wanted(requests))]
+        for serial, granted in list(self._grants.items()):
+            self._note(serial, granted.place, granted.requests, granted.mailbox)
+
+    def _wanted(self, requests: Iterable[T]) -> list[T]:
+        """Return those of requests that are wanted."""
+        return [request for request in requests if self._is_wanted(request)]
+
+    def _note(self, serial: int, place: Place, requests: Iterable[T | None], mailbox: int | None = None) -> None:
+        """Note what of a grant has no result and is wanted; a grant of which nothing is left leaves."""
+        kept = [request if request is not None and self._is_wanted(request) else None for request in requests]
+        left = len(kept) - kept.count(None)
+        if left:
+            self._grants[serial] = Granted(place, kept, left, mailbox)
+        else:
+            self._grants.pop(serial, None)
 
     def granted(self, serial: int, place: Place, requests: list[T]) -> None:
         """Note requests that are submitted with a grant."""
-        self._grants[serial] = Granted(place, list(requests), len(requests))
+        self._note(serial, place, requests)
 
     def accepted(self, serial: int, mailbox: int) -> None:
         """Note that a download server has accepted a grant, and in which mailbox it puts the results."""
@@ -102,7 +127,7 @@ class Pending(Generic[T]):
         granted = self._grants.pop(serial, None)
         if granted is None:
             return 0
-        left = [request for request in granted.requests if request is not None]
+        left = self._wanted(request for request in granted.requests if request is not None)
         self.put_back(left)
         self.again += len(left)
         return len(left)
@@ -137,12 +162,6 @@ class Pending(Generic[T]):
         self.settled -= len(reopened)
         self.again += len(reopened)
         self.put_back(reopened)
-
-    def forget(self) -> None:
-        """Forget all requests: whatever comes for them is unwanted. Those that the caller has taken stay."""
-        self._waiting.clear()
-        self._parked.clear()
-        self._grants.clear()
 
     def places(self) -> dict[Place, int]:
         """Return where requests are being downloaded, and how many."""

@@ -14,9 +14,10 @@ MAX_PARTS, MAX_COUNT = 1_000, 100_000
 #: What of a URL decides which download server it belongs to.
 SITE = "domain"
 
-#: Seconds for which requests, or results, are gathered after the first, since a call costs as much as ten pages of
+#: Seconds for which requests are gathered after the first, and results, since a call costs as much as ten pages of
 #: them; so many requests, or bytes of results, are enough.
-GATHER, ENOUGH_REQUESTS, ENOUGH_BYTES = 0.02, 256, 4 << 20
+GATHER_REQUESTS, GATHER_RESULTS = 0.04, 0.08
+ENOUGH_REQUESTS, ENOUGH_BYTES = 256, 2 << 20
 
 #: Media types: JSON; records of this project; lines of URLs, and results with lines of JSON, for other programs.
 JSON = "application/json"

@@ -12,9 +12,14 @@ from pathlib import Path
 
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.http import App, Call, Reply, Route, reply
+from lycosa.dispatch.pending import Place
 from lycosa.dispatch.quotas import digest_of_token
 from lycosa.dispatch.serving import Tls, bind, serving
 from lycosa.errors import SettingError
+
+#: So many looks at a mailbox, a heartbeat's period apart, that find the same first result mean that its server does
+#: not reach the port; a push of some megabytes over a slow line may take a few.
+LOOKS = 5
 
 #: A certificate in a PEM file.
 PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
@@ -36,21 +41,33 @@ class Receiver:
         """take: is given results; what it has taken is confirmed. certificate: with its key, to receive by TLS."""
         self._tls = None if certificate is None else Tls(*certificate)
         self._client, self._take, self._listen = client, take, listen
-        # Of the certificate that the server loads now: a later one in the file is not this server's.
-        self._fingerprint = None if certificate is None else fingerprint_of(certificate[0])
         self.key = secrets.token_urlsafe(32)  # who has it was told it by this client
-        self.port = self.pushes = 0
+        self.port = 0
+        self._fingerprint: str | None = None  # of the certificate with which it listens
+        self._firsts: dict[Place, tuple[int, int]] = {}  # first result that a server keeps; looks that found it first
 
     def fields(self) -> dict[str, str]:
-        """Return the header fields that tell a download server of the port, with the certificate that it has."""
+        """Return the header fields that tell a download server of the port, with the certificate that it has.
+
+        That is the one of when it began to listen, even if the file was renewed.
+        """
         fields = {"lycosa-receive-port": str(self.port), "lycosa-receive-key": self.key}
         if self._fingerprint is not None:
             fields["lycosa-receive-certificate"] = self._fingerprint
         return fields
 
+    def is_stuck(self, place: Place, first: int) -> bool:
+        """Note the number of the first result that a download server keeps; returns whether it seems not to push.
+
+        first: 0 if it keeps none.
+        """
+        before, looks = self._firsts.get(place, (0, 0))
+        looks = looks + 1 if first and first == before else 1
+        self._firsts[place] = (first, looks)
+        return first > 0 and looks >= LOOKS
+
     async def _pushed(self, call: Call) -> Reply:
         """Take results of a download server that this client has submitted to."""
-        self.pushes += 1
         await self._take(call.body)
         return reply({})
 
@@ -69,6 +86,8 @@ class Receiver:
             ("POST", "/v1/results"): Route(self._pushed, MAX_PUSHED, self._admit),
             ("GET", "/v1/receiver"): Route(self._known),
         }
+        if self._tls is not None:
+            self._fingerprint = fingerprint_of(self._tls.certificate)
         bound = bind(self._listen, is_closed=True)
         self.port = bound.getsockname()[1]
         async with serving(App("receiver", routes), bound, self._tls):

@@ -45,6 +45,10 @@ CODES: dict[str, Code] = {
 }
 
 
+class DispatchError(LycosaError):
+    """The service refuses a client for good: its name, its token or its requests are wrong."""
+
+
 class Refusal(LycosaError):
     """A request of the protocol that is refused; nothing was changed."""
 

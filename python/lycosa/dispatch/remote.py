@@ -9,6 +9,7 @@ import queue
 import threading
 from pathlib import Path
 
+from lycosa import _core
 from lycosa.dispatch import loops
 from lycosa.dispatch.client import Client
 from lycosa.errors import LycosaError
@@ -42,6 +43,7 @@ class RemoteFetch:
 
         ca_file: more root certificates. certificate: one with its key in the same file, for mutual TLS.
         """
+        _core.keep_freed_memory()  # batches of bodies come and go here as they do where they are fetched
         self._slots, self._in_flight = slots, 0
         self._client = Client(
             master,

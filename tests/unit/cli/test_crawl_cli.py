@@ -79,11 +79,24 @@ def start(net: SimulatedInternet, cwd: Path, *options: str) -> subprocess.Popen[
     )  # fmt: skip
     output = cwd / "pages.jsonl"
     deadline = time.monotonic() + 30
-    while not (output.exists() and output.stat().st_size > 0):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.05)
+    try:
+        while not has_lines(output):
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
     return process
+
+
+def has_lines(output: Path) -> bool:
+    """Whether there is something in a file, which is created and removed once before, to see whether it can be."""
+    try:
+        return output.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])

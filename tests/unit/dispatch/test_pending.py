@@ -13,7 +13,8 @@ class Requests(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.pending: Pending[int] = Pending()
+        self.forgotten: set[int] = set()
+        self.pending: Pending[int] = Pending(lambda request: request not in self.forgotten)
         self.added = 0
         self.settled: list[int] = []
         self.taken: list[list[int]] = []
@@ -67,6 +68,13 @@ class Requests(RuleBasedStateMachine):
         if self.serials:
             self.pending.failed(self.serials[which % len(self.serials)][0])
 
+    @rule(groups=st.integers(1, 3))
+    def forget(self, groups: int) -> None:
+        """Of every third request, or two of three, or all: what has no result is not wanted any more."""
+        unsettled = set(range(self.added)).difference(self.settled)
+        self.forgotten |= {request for request in unsettled if request % 3 < groups}
+        self.pending.forget()
+
     @rule(processes=st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["1", "2"])))
     def see(self, processes: dict[str, str]) -> None:
         self.pending.live(processes)
@@ -75,7 +83,9 @@ class Requests(RuleBasedStateMachine):
     @invariant()
     def nothing_is_lost_or_doubled(self) -> None:
         assert len(self.settled) == len(set(self.settled)) == self.pending.settled
-        assert len(self.pending) + sum(map(len, self.taken)) + len(self.settled) == self.added
+        taken = sum(request not in self.forgotten for requests in self.taken for request in requests)
+        assert len(self.pending) + taken + len(self.settled) + len(self.forgotten) == self.added
+        assert self.forgotten.isdisjoint(self.settled), "a result of what is not wanted is unwanted"
 
     def teardown(self) -> None:
         """In the end every request can be settled."""
@@ -84,22 +94,29 @@ class Requests(RuleBasedStateMachine):
         self.pending.live({})
         self.pending.due(float("inf"))
         rest = self.pending.take(self.added)
-        assert sorted([*rest, *self.settled]) == list(range(self.added))
+        assert sorted([*rest, *self.settled, *self.forgotten]) == list(range(self.added))
 
 
 Requests.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 TestRequests = Requests.TestCase
 
 
-def test_what_is_forgotten_is_neither_asked_for_nor_settled() -> None:
-    pending: Pending[str] = Pending()
-    pending.add(["one", "two", "three"])
+def test_what_is_forgotten_leaves_wherever_it_is_and_others_stay() -> None:
+    place, gone = ("d1", "p1"), set[str]()
+    pending: Pending[str] = Pending(lambda request: request not in gone)
+    pending.granted(1, place, ["granted 1", "granted 2"])
+    pending.granted(2, place, ["granted 3"])
+    pending.accepted(1, 7)
+    pending.park(["parked 1", "parked 2"], 1.0)
+    pending.add(["taken 1", "taken 2", "waiting 1", "waiting 2"])
     taken = pending.take(2)
-    pending.granted(1, ("a", "1"), taken[:1])
-    pending.park(taken[1:], 10.0)
+    gone.update({"granted 1", "granted 3", "parked 1", "taken 1", "waiting 1"})
     pending.forget()
-    assert len(pending) == 0
-    assert pending.settle(1, 0) is None
-    assert pending.due(20.0) is None
-    pending.add(["four"])
-    assert pending.take(5) == ["four"]
+    assert len(pending) == 3
+    assert pending.places() == {place: 1}
+    assert (pending.settle(1, 0), pending.settle(2, 0), pending.unwanted) == (None, None, 2)
+    assert pending.only(place, 8) == 1, "the grant keeps its mailbox"
+    pending.put_back(taken)
+    pending.due(1.0)
+    assert sorted(pending.take(9)) == ["granted 2", "parked 2", "taken 2", "waiting 2"]
+    assert pending.settled == 0
