@@ -1240,6 +1240,12 @@ class Frontier:
     def take(self, max: int) -> Requests: ...
     def judge(self, outcomes: Outcomes) -> Outcomes: ...
     def done(self, outcomes: Outcomes) -> None: ...
+    def keep_to(self, sites: tuple[Ring, str, str] | None) -> None:
+        """Keep to the sites of one node of a ring: ring, which part of a URL decides, node; `None`: to all.
+
+        URLs of other sites that wait end as cancelled at their turn, without a request.
+        """
+
     def set_intervals(self, host: float, address: float) -> None:
         """Set the intervals of hosts and addresses in seconds, for all requests that start or end from now on."""
 

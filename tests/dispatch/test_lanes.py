@@ -149,7 +149,7 @@ def test_a_changed_quota_changes_the_lane(tmp_path: Path) -> None:
 
 def test_more_servers_of_a_site_slow_a_lane_that_runs() -> None:
     job = make_job({"seeds": [], "politeness": {"host_interval": 0.5, "address_interval": 0.1}})
-    terms = lane.Terms(robots=True, owners=1, address_owners=1, services=1)
+    terms = lane.Terms(robots=True, ringed=False, owners=1, address_owners=1, services=1)
     clock = _core.Clock()
     shared: Any = (None, threading.Lock(), Pace(), Slots(1), _core.Shared(clock), clock, print)
     one = lane.Lane("one", lane.lane_job(job, terms, 1), terms, *shared)

@@ -197,7 +197,7 @@ impl Transport for Slow {
         }
         for _ in 0..6 {
             tokio::time::sleep(Duration::from_millis(100)).await;
-            if path == "/alive" {
+            if path != "/silent" {
                 wire.received();
             }
         }

@@ -3,7 +3,7 @@
 use std::io;
 
 use lycosa_records::Outcome;
-use lycosa_url::{Failure, Micros};
+use lycosa_url::{Failure, FailureKind, Micros};
 
 use crate::grant::SETTLED_AT_ONCE;
 use crate::names::Name;
@@ -58,6 +58,10 @@ impl<R: Resolve> Frontier<R> {
             };
             match &waiting.owner {
                 None => self.settle(waiting.clone(), failure, now),
+                // The site was not asked: who owns it later asks it then.
+                Some(owner) if failure.kind == FailureKind::Cancelled => {
+                    self.robots_failed(owner, failure, true, now);
+                }
                 Some(owner) => self.robots_failed(owner, failure.of_robots(), false, now),
             }
         }

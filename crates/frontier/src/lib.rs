@@ -276,6 +276,12 @@ impl<R: Resolve> Frontier<R> {
         self.politeness.set_intervals(&self.settings);
     }
 
+    /// Keeps to the sites of one node of a ring, or to none: URLs of others that wait end as cancelled at their turn, without a request,
+    /// and their robots.txt is not asked for. Requests that are out go on.
+    pub fn keep_to(&mut self, sites: Option<Ownership>) {
+        self.politeness.keep_to(sites);
+    }
+
     /// Whether the crawl has ended: no URL waits, no request is out and no outcome is to be recorded; or it is suspended for longer
     /// than it may be, and no outcome is to be recorded. Links for other frontiers may wait in the outbox.
     pub fn idle(&self) -> bool {

@@ -5,7 +5,7 @@
 //! given out lately are not given out again, since most links of a page are known; beyond [`FULL`] links no page is fetched.
 
 use lycosa_records::Request;
-use lycosa_url::{Digest, Ring, RingKey, UrlRef};
+use lycosa_url::{Digest, Ring, RingKey, UrlRef, digest_of, registered_domain};
 
 use crate::codec;
 use crate::waiting::Candidate;
@@ -34,6 +34,16 @@ impl Ownership {
     /// The owner of a URL.
     pub fn owner(&self, url: UrlRef<'_>) -> Option<&str> {
         self.ring.owner(&self.key.digest(url))
+    }
+
+    /// Whether a host is this frontier's, as far as a host decides that.
+    pub(crate) fn owns_host(&self, host: &str) -> bool {
+        let key = match self.key {
+            RingKey::Host => host,
+            RingKey::Domain => registered_domain(host),
+            RingKey::Url => return true,
+        };
+        self.ring.owner(&digest_of(key)).is_none_or(|owner| *owner == *self.node)
     }
 
     /// The number of this frontier's first lease, and the step to the next one.

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use hashbrown::HashMap;
 use lycosa_records::{Entry, Purpose, Request};
-use lycosa_url::Micros;
+use lycosa_url::{FailureKind, Micros, Ring, RingKey};
 
-use super::scripted::{Names, SECOND, answer, crawl, frontier, url};
+use super::scripted::{Names, SECOND, answer, crawl, failed, frontier, url};
 use super::*;
 
 /// What a request is beyond a GET.
@@ -30,6 +30,35 @@ fn a_post_that_leads_to_a_get_of_its_url_is_no_circle() {
     crawl(&mut frontier, &mut site);
     assert_eq!(asked, ["POST", "GET"]);
     assert_eq!((frontier.counts().pages, frontier.counts().tally.count(State::Failed)), (1, 0));
+}
+
+#[test]
+fn what_waits_of_a_site_that_has_moved_ends_as_cancelled_and_its_robots_txt_is_not_asked_for() {
+    let (mut frontier, _) = frontier(Settings::default());
+    let ring = Ring::new(&[("here", 1.0), ("there", 1.0)], 16).unwrap();
+    let keep = |node: &str| Some(Ownership { ring: ring.clone(), key: RingKey::Domain, node: node.into() });
+    let owner = ring.owner(&RingKey::Domain.digest(&url("http://www.a.com/1"))).unwrap().to_owned();
+    let other = if owner == "here" { "there" } else { "here" };
+    let pages = ["http://www.a.com/1", "http://www.a.com/2"].map(url);
+    frontier.add(&pages, 0).unwrap();
+    let robots = frontier.take(1, 0).unwrap().remove(0);
+    assert_eq!(robots.purpose, Purpose::Robots);
+    frontier.keep_to(keep(other));
+    let mut unsent = failed(robots, 0, FailureKind::Cancelled);
+    frontier.judge([&mut unsent]);
+    frontier.done([&unsent], 0).unwrap();
+    let mut ended = Vec::new();
+    for second in 0..10 {
+        assert!(frontier.take(9, second * SECOND).unwrap().is_empty(), "nothing is asked for");
+        ended.extend(frontier.settled());
+    }
+    let kinds: Vec<_> = ended.iter().map(|page| page.response.result.as_ref().unwrap_err().kind).collect();
+    assert_eq!(kinds, [FailureKind::Cancelled; 2]);
+    assert!(frontier.idle());
+    frontier.keep_to(keep(&owner));
+    frontier.add(&["http://www.a.com/3"].map(url), 10 * SECOND).unwrap();
+    let again = frontier.take(1, 20 * SECOND).unwrap().remove(0);
+    assert_eq!(again.purpose, Purpose::Robots, "nobody has learnt anything of the site here");
 }
 
 #[test]

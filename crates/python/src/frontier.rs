@@ -438,6 +438,14 @@ impl Frontier {
         py.detach(|| lock(&self.core.state).set_intervals(seconds(host), seconds(address)));
     }
 
+    /// Keeps to the sites of one node of a ring (with which part of a URL decides, and its name), or to all: URLs of others that wait
+    /// end as cancelled at their turn.
+    fn keep_to(&self, py: Python<'_>, sites: Option<(Bound<'_, Ring>, String, String)>) -> PyResult<()> {
+        let sites = sites.map(sites_of).transpose()?;
+        py.detach(|| lock(&self.core.state).keep_to(sites));
+        Ok(())
+    }
+
     /// Whether the crawl has ended.
     fn idle(&self, py: Python<'_>) -> bool {
         py.detach(|| lock(&self.core.state).idle())
@@ -519,12 +527,17 @@ impl Frontier {
     }
 }
 
-/// Which URLs a frontier owns.
-fn owned((ring, key, node): (Bound<'_, Ring>, String, String)) -> PyResult<Ownership> {
-    let ring = ring.get().0.clone();
-    let key: RingKey = crate::url::ring_key_named(&key)?;
-    if !ring.nodes().any(|name| name == node) {
-        return Err(setting("ownership", &node, "the name of a node of the ring"));
+/// Which URLs a frontier owns, which is a node of the ring.
+fn owned(given: (Bound<'_, Ring>, String, String)) -> PyResult<Ownership> {
+    let owned = sites_of(given)?;
+    if !owned.ring.nodes().any(|name| *name == *owned.node) {
+        return Err(setting("ownership", &owned.node, "the name of a node of the ring"));
     }
-    Ok(Ownership { ring, key, node: node.into() })
+    Ok(owned)
+}
+
+/// Which URLs are those of a node: none if the ring lacks it.
+fn sites_of((ring, key, node): (Bound<'_, Ring>, String, String)) -> PyResult<Ownership> {
+    let key: RingKey = crate::url::ring_key_named(&key)?;
+    Ok(Ownership { ring: ring.get().0.clone(), key, node: node.into() })
 }

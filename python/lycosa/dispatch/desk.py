@@ -61,7 +61,6 @@ class Submission:
 
     key: Key
     mailbox: Mailbox
-    ringed: bool  # whether its sites are this server's by the ring
     size: int  # bytes
     left: set[int]  # indexes without a result
 
@@ -121,7 +120,6 @@ class Desk:
         self._spent: dict[int, float] = {}  # serial: when it expires, by the master's time
         self._submissions: dict[int, Submission] = {}  # by serial
         self._sequence = 1  # of the next result, or the next mailbox
-        self._mixed = False  # whether some of what is queued may not be started
         self._accepted: list[int] = []  # since the last answered heartbeat
         self._reported = 0  # how many of them the heartbeat under way has
         self._offset, self._skew = wall - now, SKEW  # master's time − ours, and how wrong it may be
@@ -166,7 +164,6 @@ class Desk:
             self._settle(now)
             if given["version"] != self._owners.version + 1 or self.name not in self._owners.members:
                 self._before = None
-            self._mixed = self.queued > 0
             self._owners = Owners(given["version"], _core.Ring(members) if members else None, members, given["after"])
         elif given["after"] > self._owners.after:
             self._owners = self._owners._replace(after=given["after"])
@@ -233,7 +230,7 @@ class Desk:
         if mailbox is None:
             mailbox = self._mailboxes[key] = Mailbox(self._sequence, now)
             self._sequence += 1
-        self._submissions[grant.serial] = Submission(key, mailbox, bool(grant.ring), size, set(range(count)))
+        self._submissions[grant.serial] = Submission(key, mailbox, size, set(range(count)))
         self._queue(grant.service, count, size)
         mailbox.owed += count
         mailbox.seen = now
@@ -260,7 +257,6 @@ class Desk:
         if not submission.left:
             del self._submissions[serial]
         self._queue(submission.key[0], -1, 0 if submission.left else -submission.size)
-        self._mixed = self._mixed and self.queued > 0
         self._successes += is_success
         self._failures += not is_success
         mailbox = submission.mailbox
@@ -348,6 +344,10 @@ class Desk:
         """Return the time from which on nothing is started, unless the master answers before."""
         return self._heard + self._hold
 
+    def owners(self) -> Owners:
+        """Return the ring by which sites have download servers."""
+        return self._owners
+
     def _due(self, requests: Requests, after: float, now: float) -> list[tuple[float, Requests]]:
         """Return requests with the time from which on they may start; raises Refusal for sites of other servers.
 
@@ -363,24 +363,12 @@ class Desk:
         parts = requests.split(self._before, SITE)
         return [(0.0 if owner == self.name else at, part) for owner, part in parts.items()]
 
-    def sort_out(self, requests: Requests) -> tuple[Requests, Requests, Requests]:
-        """Divide requests that are about to start: those that may, whose site has moved, whose client is gone.
+    def sort_out(self, requests: Requests) -> tuple[Requests, Requests]:
+        """Divide requests that are about to start: those that may, and those whose client is gone.
 
-        Neither can happen before the ring changes or a client is dropped while URLs are queued: then nothing is
-        looked up.
+        There are none of these before a client is dropped while its URLs are queued: then nothing is looked up.
         """
-        if not self._mixed and not self._stale:
-            return requests, Requests(), Requests()
-        tickets = requests.tickets()
-        ring = self._owners.ring
-        parts = {} if ring is None else requests.split(ring, SITE)
-        foreign = {ticket for owner, part in parts.items() if owner != self.name for ticket in part.tickets()}
-        gone, moved = [], []
-        for serial, index in tickets:
-            submission = self._submissions.get(serial)
-            is_robots = index < 0
-            is_wanted = submission is not None
-            gone.append(not is_robots and not is_wanted)
-            moved.append((serial, index) in foreign and submission is not None and submission.ringed)
-        kept = [not (away or left) for away, left in zip(moved, gone, strict=True)]
-        return requests.select(kept), requests.select(moved), requests.select(gone)
+        if not self._stale:
+            return requests, Requests()
+        gone = [index >= 0 and serial not in self._submissions for serial, index in requests.tickets()]
+        return requests.select([not left for left in gone]), requests.select(gone)

@@ -140,7 +140,7 @@ class Downloader:
             requests = await asyncio.to_thread(read)
             self._authorised(call)  # the service may have left the quotas meanwhile
         # Made before the grant is spent, and after the last wait: one that is retired meanwhile takes nothing more.
-        lane = self._lane(service)
+        lane = self._lane(service, bool(grant.ring))
         with self._lock:
             mailbox, batches = self.desk.accept(grant, requests, size, now())
         audit.note("submitted", serial=grant.serial, service=service, client=client, peer=call.peer, urls=grant.urls)
@@ -226,10 +226,13 @@ class Downloader:
             raise Refusal("malformed", "lycosa-client: 1 to 64 letters, digits, dots, hyphens, underscores")
         return service, client
 
-    def _lane(self, service: str) -> Lane:
-        """Return a service's lane, which is started with its first requests, or as the master's terms change."""
+    def _lane(self, service: str, ringed: bool) -> Lane:
+        """Return a service's lane, which is started with its first requests, or as the master's terms change.
+
+        ringed: whether its sites are this server's by the ring.
+        """
         lane = self._lanes.get(service)
-        terms = Terms.of(self.desk.services, service)
+        terms = Terms.of(self.desk.services, service, ringed)
         if lane is not None and not lane.fits(terms):
             self._retire(service)
             lane = None
@@ -314,7 +317,7 @@ class Downloader:
                 self._set_paces()
                 for lane in self._running:
                     if lane.service in self.desk.services:
-                        lane.set_terms(Terms.of(self.desk.services, lane.service))
+                        lane.set_terms(Terms.of(self.desk.services, lane.service, lane.terms.ringed))
             with self._lock:
                 dropped = self.desk.drop(now())
                 total = self.desk.finished()

@@ -16,6 +16,7 @@ from lycosa import _core
 from lycosa.dispatch import clock as clocks
 from lycosa.dispatch.desk import Desk, Key
 from lycosa.dispatch.pace import SPACING, Pace, Slots
+from lycosa.dispatch.protocol import SITE
 from lycosa.job import Job, make_job
 from lycosa.loop import BATCH, LONGEST_WAIT
 from lycosa.memory import divided, shares
@@ -23,10 +24,6 @@ from lycosa.records import Requests
 
 #: URLs after which a lane makes room for a new one: it remembers the tickets of all, and all their hosts.
 MOST_URLS = 1_000_000
-
-#: What the client of a moved request is told: it asks again.
-MOVED = "the site belongs to another download server now"
-
 
 #: Services among which the memory of a download server is divided at most: more are seldom busy at one time.
 MOST_SHARES = 16
@@ -36,17 +33,16 @@ class Terms(NamedTuple):
     """What a lane is made for; with other robots or services, the service gets another lane."""
 
     robots: bool
+    ringed: bool  # whether each site has one download server, by the ring
     owners: int  # download servers that may ask one site, those apart that share their clocks
     address_owners: int  # the same for one address
     services: int  # that share the memory
 
     @classmethod
-    def of(cls, services: Mapping[str, Mapping[str, Any]], name: str) -> Terms:
-        """Return the terms of a service. services: their settings, by the master."""
-        settings = services[name]
-        return cls(
-            settings["robots"], settings["owners"], settings["address_owners"], min(len(services), MOST_SHARES)
-        )
+    def of(cls, services: Mapping[str, Mapping[str, Any]], name: str, ringed: bool) -> Terms:
+        """Return the terms of a service. services: their settings, by the master. ringed: as granted."""
+        settings, shares = services[name], min(len(services), MOST_SHARES)
+        return cls(settings["robots"], ringed, settings["owners"], settings["address_owners"], shares)
 
 
 def lane_job(job: Job, terms: Terms, slots: int) -> Job:
@@ -100,6 +96,7 @@ class Lane:
         self._parser = _core.Parser(job, memory.batch, memory.decoding)
         self._given: queue.SimpleQueue[tuple[float, Requests]] = queue.SimpleQueue()
         self._held: list[tuple[float, Requests]] = []
+        self._ring = 0  # version of the ring to whose sites the frontier keeps
         self._is_over = self._is_retired = False
 
     def add(self, at: float, requests: Requests) -> None:
@@ -109,7 +106,8 @@ class Lane:
     def fits(self, terms: Terms) -> bool:
         """Return whether new requests may be added under these terms."""
         own = self.terms
-        return not self.is_used_up and (own.robots, own.services) == (terms.robots, terms.services)
+        fixed = (own.robots, own.ringed, own.services)
+        return not self.is_used_up and fixed == (terms.robots, terms.ringed, terms.services)
 
     def set_terms(self, terms: Terms) -> None:
         """Divide the rates of sites and addresses among so many servers from now on, also for what is queued."""
@@ -205,24 +203,36 @@ class Lane:
 
     def _start(self, most: int) -> tuple[int, int]:
         """Start requests, without those that nobody waits for any more; returns how many were ready and started."""
+        self._keep_to_own()
         requests = self._frontier.take(most)
         ready = len(requests)
         if not ready:
             return 0, 0
         with self._lock:
-            requests, moved, gone = self._desk.sort_out(requests)
-            started = len(requests)
-            self._fetch.submit(requests)  # before sites can move: see `set_fence`
-        refused = [*moved, *gone]
-        if refused:
-            # The frontier is told an end that says nothing about the site; what else it has settled is kept.
-            ended = self._parser.unparsed(_core.Responses(each.fail("blocked", MOVED) for each in refused))
-            outcomes = self._frontier.judge(ended)
-            self._frontier.done(outcomes)
-            away = set(moved.tickets())
-            told = self._parser.unparsed(_core.Responses(each.fail("cancelled", MOVED) for each in moved))
-            self._keep([*told.results(), *(one for one in outcomes.results() if (one[0], one[1]) not in away)])
+            requests, gone = self._desk.sort_out(requests)
+            has_moved = self._has_moved()
+            started = 0 if has_moved else len(requests)
+            if started:
+                self._fetch.submit(requests)  # before sites can move: see `set_fence`
+        # The frontier is told an end that says nothing about the site; what else it has settled is kept.
+        ended = [each.fail("blocked", "its client is gone") for each in gone]
+        if has_moved:
+            ended += [each.fail("cancelled", "sites have moved") for each in requests]  # it looks at them again
+        if ended:
+            self._finish(_core.Responses(ended))
         return ready, started
+
+    def _has_moved(self) -> bool:
+        """Return whether the ring has changed since the frontier was told of it."""
+        return self.terms.ringed and self._desk.owners().version != self._ring
+
+    def _keep_to_own(self) -> None:
+        """Tell the frontier which sites are this server's; clients ask again for what waits of others."""
+        if self._has_moved():
+            with self._lock:
+                owners = self._desk.owners()
+            self._ring = owners.version
+            self._frontier.keep_to(None if owners.ring is None else (owners.ring, SITE, self._desk.name))
 
     def _finish(self, responses: _core.Responses) -> None:
         """Judge what has ended, and keep results for their clients."""

@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 def divide(wanted: Sequence[Wanted], ring: _core.Ring | None, most: int) -> list[Part]:
-    """Divide requests by a ring, if there is one, and into parts of at most so many; what waits longest comes first."""
+    """Divide requests by a ring, if there is one, and parts of at most so many: what waits longest comes first."""
     parts = list[Part]()
     for ready in dict.fromkeys(one.ready for one in wanted):
         batch = Requests(one.request for one in wanted if one.ready is ready)

@@ -223,14 +223,14 @@ def test_results_of_a_silent_client_are_dropped_and_told() -> None:
     assert one.drop(NOW + 59) == []
     assert one.drop(NOW + 61) == [("news", "c1", 3)]
     assert one.bytes == 0
-    kept, moved, gone = one.sort_out(requests(3).ticketed(7))
-    assert (len(kept), len(moved), len(gone)) == (0, 0, 3), "what is queued is not downloaded any more"
+    kept, gone = one.sort_out(requests(3).ticketed(7))
+    assert (len(kept), len(gone)) == (0, 3), "what is queued is not downloaded any more"
     assert (one.queued, one.queued_bytes) == (0, 0), "its places are free"
     assert one.beat("http://d1.example", 10, 0.0).queued == {}
     for index in (1, 2):
         assert one.done(7, index, b"one", True) is None
     submit(one, grant(batch, serial=8), batch, now=NOW + 15)
-    assert [len(part) for part in one.sort_out(requests(3).ticketed(8))] == [3, 0, 0]
+    assert [len(part) for part in one.sort_out(requests(3).ticketed(8))] == [3, 0]
 
 
 def test_a_client_that_asks_is_not_silent() -> None:
@@ -334,12 +334,3 @@ def test_a_grant_may_know_a_later_time_than_the_last_heartbeat() -> None:
     hear(one, NOW, 3, ("d1",))
     [(at, _)] = submit(one, grant(batch, ring=3, after=WALL + 20), batch)
     assert at >= NOW + 20
-
-
-def test_sites_that_leave_with_a_ring_are_not_started_here() -> None:
-    one, batch = desk(), requests(200)
-    submit(one, grant(batch), batch)
-    hear(one, NOW + 1, 2, ("d1", "d2"))
-    kept, moved, gone = one.sort_out(batch.ticketed(7))
-    parts = owners(["d1", "d2"])
-    assert (len(kept), len(moved), len(gone)) == (len(parts["d1"]), len(parts["d2"]), 0)

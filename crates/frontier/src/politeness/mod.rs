@@ -26,7 +26,7 @@ use crate::names::Name;
 use crate::queue::Queue;
 use crate::schedule::AddressId;
 use crate::settings::scaled;
-use crate::{BlockList, Settings};
+use crate::{BlockList, Ownership, Settings};
 use addresses::Addresses;
 use bucket::Bucket;
 use domains::{Budget, Capacity, Domains};
@@ -49,6 +49,8 @@ pub(crate) struct Politeness {
     bytes: Bucket,
     /// Hosts and addresses that get no request.
     blocked: Arc<BlockList>,
+    /// The sites that get requests from here; `None`: all.
+    sites: Option<Ownership>,
     /// Addresses that may get one.
     policy: AddressPolicy,
     /// No request starts before: after a restart, the clocks of some addresses are unknown.
@@ -72,7 +74,7 @@ pub(crate) enum Start {
     AfterDomain,
     /// When the name has been resolved again: the block list names one of its addresses.
     AfterName,
-    /// Never: the block list names the host, or its domain has had its pages.
+    /// Never: the block list names the host, its site is another node's, or its domain has had its pages.
     Never,
 }
 
@@ -107,6 +109,7 @@ impl Politeness {
             requests: bucket(settings.requests_per_second),
             bytes: bucket(settings.bytes_per_second),
             blocked: Arc::default(),
+            sites: None,
             policy: settings.addresses.clone(),
             not_before: 0,
             max_crawl_delay: settings.max_crawl_delay,
@@ -132,7 +135,7 @@ impl Politeness {
         if !queue.pace.has_capacity(&limits) || !self.addresses.has_capacity(address) {
             return Start::AfterAnother;
         }
-        if self.blocked.blocks_host(&queue.host) {
+        if self.blocked.blocks_host(&queue.host) || self.has_moved(&queue.host) {
             return Start::Never;
         }
         if let Name::Known { addresses, .. } = &queue.name
@@ -159,6 +162,9 @@ impl Politeness {
 
     /// Why a host gets no request any more, if so.
     pub(crate) fn refusal(&self, queue: &Queue) -> Option<Failure> {
+        if self.has_moved(&queue.host) {
+            return Some(Failure::new(FailureKind::Cancelled, "its site belongs to another node now"));
+        }
         if self.blocked.blocks_host(&queue.host) {
             return Some(Failure::new(FailureKind::Blocked, "the block list names its host or domain"));
         }
@@ -168,6 +174,16 @@ impl Politeness {
             return Some(Failure::new(FailureKind::DomainBudget, detail));
         }
         None
+    }
+
+    /// Whether a host is at a site of another node.
+    fn has_moved(&self, host: &str) -> bool {
+        self.sites.as_ref().is_some_and(|sites| !sites.owns_host(host))
+    }
+
+    /// Sets the sites that get requests from here; `None`: all.
+    pub(crate) fn keep_to(&mut self, sites: Option<Ownership>) {
+        self.sites = sites;
     }
 
     /// Whether the block list names a host.
