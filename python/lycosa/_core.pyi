@@ -1240,8 +1240,8 @@ class Frontier:
     def take(self, max: int) -> Requests: ...
     def judge(self, outcomes: Outcomes) -> Outcomes: ...
     def done(self, outcomes: Outcomes) -> None: ...
-    def keep_to(self, sites: tuple[Ring, str, str] | None) -> None:
-        """Keep to the sites of one node of a ring: ring, which part of a URL decides, node; `None`: to all.
+    def keep_to(self, sites: list[tuple[Ring, str, str]]) -> None:
+        """Keep to the sites that are a node's by each of these (ring, part of a URL, node); empty: to all.
 
         URLs of other sites that wait end as cancelled at their turn, without a request.
         """

@@ -276,9 +276,9 @@ impl<R: Resolve> Frontier<R> {
         self.politeness.set_intervals(&self.settings);
     }
 
-    /// Keeps to the sites of one node of a ring, or to none: URLs of others that wait end as cancelled at their turn, without a request,
-    /// and their robots.txt is not asked for. Requests that are out go on.
-    pub fn keep_to(&mut self, sites: Option<Ownership>) {
+    /// Keeps to the sites that are a node's by each of these rings; without one, to all: URLs of others that wait end as cancelled at their
+    /// turn, without a request, and their robots.txt is not asked for. Requests that are out go on.
+    pub fn keep_to(&mut self, sites: Vec<Ownership>) {
         self.politeness.keep_to(sites);
     }
 

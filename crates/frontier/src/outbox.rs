@@ -43,7 +43,7 @@ impl Ownership {
             RingKey::Domain => registered_domain(host),
             RingKey::Url => return true,
         };
-        self.ring.owner(&digest_of(key)).is_none_or(|owner| *owner == *self.node)
+        self.ring.owner(&digest_of(key)).is_some_and(|owner| *owner == *self.node)
     }
 
     /// The number of this frontier's first lease, and the step to the next one.

@@ -36,14 +36,16 @@ fn a_post_that_leads_to_a_get_of_its_url_is_no_circle() {
 fn what_waits_of_a_site_that_has_moved_ends_as_cancelled_and_its_robots_txt_is_not_asked_for() {
     let (mut frontier, _) = frontier(Settings::default());
     let ring = Ring::new(&[("here", 1.0), ("there", 1.0)], 16).unwrap();
-    let keep = |node: &str| Some(Ownership { ring: ring.clone(), key: RingKey::Domain, node: node.into() });
+    let none = Ring::new(&[], 16).unwrap();
+    let of =
+        |ring: &Ring, node: &str| Ownership { ring: ring.clone(), key: RingKey::Domain, node: node.into() };
     let owner = ring.owner(&RingKey::Domain.digest(&url("http://www.a.com/1"))).unwrap().to_owned();
     let other = if owner == "here" { "there" } else { "here" };
     let pages = ["http://www.a.com/1", "http://www.a.com/2"].map(url);
     frontier.add(&pages, 0).unwrap();
     let robots = frontier.take(1, 0).unwrap().remove(0);
     assert_eq!(robots.purpose, Purpose::Robots);
-    frontier.keep_to(keep(other));
+    frontier.keep_to(vec![of(&ring, other)]);
     let mut unsent = failed(robots, 0, FailureKind::Cancelled);
     frontier.judge([&mut unsent]);
     frontier.done([&unsent], 0).unwrap();
@@ -55,7 +57,11 @@ fn what_waits_of_a_site_that_has_moved_ends_as_cancelled_and_its_robots_txt_is_n
     let kinds: Vec<_> = ended.iter().map(|page| page.response.result.as_ref().unwrap_err().kind).collect();
     assert_eq!(kinds, [FailureKind::Cancelled; 2]);
     assert!(frontier.idle());
-    frontier.keep_to(keep(&owner));
+    frontier.keep_to(vec![of(&ring, &owner), of(&none, &owner)]);
+    frontier.add(&["http://www.a.com/2b"].map(url), 10 * SECOND).unwrap();
+    assert!(frontier.take(1, 10 * SECOND).unwrap().is_empty(), "it has to be ours by each ring");
+    assert_eq!(frontier.settled().len(), 1);
+    frontier.keep_to(vec![of(&ring, &owner)]);
     frontier.add(&["http://www.a.com/3"].map(url), 10 * SECOND).unwrap();
     let again = frontier.take(1, 20 * SECOND).unwrap().remove(0);
     assert_eq!(again.purpose, Purpose::Robots, "nobody has learnt anything of the site here");

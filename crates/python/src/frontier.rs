@@ -438,10 +438,10 @@ impl Frontier {
         py.detach(|| lock(&self.core.state).set_intervals(seconds(host), seconds(address)));
     }
 
-    /// Keeps to the sites of one node of a ring (with which part of a URL decides, and its name), or to all: URLs of others that wait
-    /// end as cancelled at their turn.
-    fn keep_to(&self, py: Python<'_>, sites: Option<(Bound<'_, Ring>, String, String)>) -> PyResult<()> {
-        let sites = sites.map(sites_of).transpose()?;
+    /// Keeps to the sites that are a node's by each of these rings (with which part of a URL decides, and its name); without one, to all:
+    /// URLs of others that wait end as cancelled at their turn.
+    fn keep_to(&self, py: Python<'_>, sites: Vec<(Bound<'_, Ring>, String, String)>) -> PyResult<()> {
+        let sites = sites.into_iter().map(sites_of).collect::<PyResult<Vec<_>>>()?;
         py.detach(|| lock(&self.core.state).keep_to(sites));
         Ok(())
     }

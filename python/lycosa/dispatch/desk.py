@@ -9,6 +9,7 @@ Guarantees:
 from __future__ import annotations
 
 import base64
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -80,6 +81,14 @@ class Owners(NamedTuple):
     ring: _core.Ring | None  # None: it has no members
     members: Mapping[str, float]
     after: float  # the master's time before which sites that came with it are not started
+
+
+class Sites(NamedTuple):
+    """Which sites may be started: those that are this server's by each of the rings."""
+
+    version: int  # of the ring
+    is_settled: bool
+    rings: tuple[_core.Ring, ...]
 
 
 class Desk:
@@ -158,20 +167,33 @@ class Desk:
             self._public = _core.VerifyingKey(base64.b64decode(answer["key"]))
         self.services = answer["services"]
         given = answer["ring"]
+        after = math.inf if given["after"] is None else given["after"]  # None: not all servers have confirmed it
         has_moved: bool = given["version"] != self._owners.version
         if has_moved:
             members = dict(given["members"])
             self._settle(now)
-            if given["version"] != self._owners.version + 1 or self.name not in self._owners.members:
+            is_next = given["version"] == self._owners.version + 1 and self.name in self._owners.members
+            # Of a ring that is not known to have been used, others may have started sites meanwhile.
+            if not is_next or self._owners.after == math.inf:
                 self._before = None
-            self._owners = Owners(given["version"], _core.Ring(members) if members else None, members, given["after"])
-        elif given["after"] > self._owners.after:
-            self._owners = self._owners._replace(after=given["after"])
+            self._owners = Owners(given["version"], _core.Ring(members) if members else None, members, after)
+        else:
+            self._is_used(after)
         return has_moved
+
+    def _is_used(self, after: float) -> None:
+        """Note the time from which on sites may be started by the ring: the latest that was told, once it is used."""
+        if after < math.inf:
+            before = self._owners.after
+            self._owners = self._owners._replace(after=after if before == math.inf else max(before, after))
+
+    def _is_settled(self, now: float) -> bool:
+        """Return whether sites may be started by the ring alone."""
+        return now >= self._owners.after - self._offset + self._skew
 
     def _settle(self, now: float) -> None:
         """Take the ring's sites for this server's own once their time has come: a later ring only takes some away."""
-        if self._owners.ring is not None and now + self._offset > self._owners.after + self._skew:
+        if self._owners.ring is not None and self._is_settled(now):
             self._before = self._owners.ring
 
     def verify(self, text: str, service: str, client: str, digest: str, size: int, now: float) -> Grant:
@@ -344,9 +366,13 @@ class Desk:
         """Return the time from which on nothing is started, unless the master answers before."""
         return self._heard + self._hold
 
-    def owners(self) -> Owners:
-        """Return the ring by which sites have download servers."""
-        return self._owners
+    def sites(self, now: float) -> Sites:
+        """Return which sites may be started now: those of the ring, before its time of them what was its own."""
+        owners, is_settled = self._owners, self._is_settled(now)
+        if owners.ring is None:
+            return Sites(owners.version, is_settled, ())
+        before = () if is_settled else (self._before or _core.Ring({}),)
+        return Sites(owners.version, is_settled, (owners.ring, *before))
 
     def _due(self, requests: Requests, after: float, now: float) -> list[tuple[float, Requests]]:
         """Return requests with the time from which on they may start; raises Refusal for sites of other servers.
@@ -355,7 +381,7 @@ class Desk:
         """
         if self._owners.ring is None or set(requests.split(self._owners.ring, SITE)) != {self.name}:
             raise Refusal("ring-changed", "some of the sites are another download server's")
-        self._owners = self._owners._replace(after=max(self._owners.after, after))
+        self._is_used(after)
         self._settle(now)
         at = self._owners.after - self._offset + self._skew
         if self._before is None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from lycosa import _core
 from lycosa.dispatch import clock as clocks
-from lycosa.dispatch.desk import Desk, Key
+from lycosa.dispatch.desk import Desk, Key, Sites
 from lycosa.dispatch.pace import SPACING, Pace, Slots
 from lycosa.dispatch.protocol import SITE
 from lycosa.job import Job, make_job
@@ -96,7 +96,7 @@ class Lane:
         self._parser = _core.Parser(job, memory.batch, memory.decoding)
         self._given: queue.SimpleQueue[tuple[float, Requests]] = queue.SimpleQueue()
         self._held: list[tuple[float, Requests]] = []
-        self._ring = 0  # version of the ring to whose sites the frontier keeps
+        self._sites = Sites(0, True, ())  # to which the frontier keeps
         self._is_over = self._is_retired = False
 
     def add(self, at: float, requests: Requests) -> None:
@@ -210,7 +210,7 @@ class Lane:
             return 0, 0
         with self._lock:
             requests, gone = self._desk.sort_out(requests)
-            has_moved = self._has_moved()
+            has_moved = self.terms.ringed and self._desk.sites(clocks.now()).version != self._sites.version
             started = 0 if has_moved else len(requests)
             if started:
                 self._fetch.submit(requests)  # before sites can move: see `set_fence`
@@ -222,17 +222,15 @@ class Lane:
             self._finish(_core.Responses(ended))
         return ready, started
 
-    def _has_moved(self) -> bool:
-        """Return whether the ring has changed since the frontier was told of it."""
-        return self.terms.ringed and self._desk.owners().version != self._ring
-
     def _keep_to_own(self) -> None:
-        """Tell the frontier which sites are this server's; clients ask again for what waits of others."""
-        if self._has_moved():
-            with self._lock:
-                owners = self._desk.owners()
-            self._ring = owners.version
-            self._frontier.keep_to(None if owners.ring is None else (owners.ring, SITE, self._desk.name))
+        """Tell the frontier which sites may be started here; clients ask again for what waits of others."""
+        if not self.terms.ringed:
+            return
+        with self._lock:
+            sites = self._desk.sites(clocks.now())
+        if sites[:2] != self._sites[:2]:
+            self._frontier.keep_to([(ring, SITE, self._desk.name) for ring in sites.rings])
+            self._sites = sites
 
     def _finish(self, responses: _core.Responses) -> None:
         """Judge what has ended, and keep results for their clients."""

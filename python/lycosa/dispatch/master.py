@@ -81,11 +81,16 @@ class Master:
     def heartbeat(self, beat: Beat, now: float) -> dict[str, Any]:
         """Take a heartbeat; returns what the download server is to know."""
         ring, starting = self.registry.beat(beat, now), self.registry.starting()
+        is_active = self.registry.ring() is not None
         return {
             "now": now,
             "period": self.registry.period,
             "hold": self.registry.hold,
-            "ring": {"version": ring.version, "members": dict(ring.members), "after": ring.after},
+            "ring": {
+                "version": ring.version,
+                "members": dict(ring.members),
+                "after": ring.after if is_active else None,
+            },
             "services": {
                 name: self._of_service(name, quota, beat.server, starting, now)
                 for name, quota in self.quotas.services.items()

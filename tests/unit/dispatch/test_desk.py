@@ -8,6 +8,7 @@ import pytest
 from lycosa import _core
 from lycosa.dispatch.desk import Desk
 from lycosa.dispatch.grant import Grant, digest_of
+from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.refusal import Refusal
 from lycosa.records import Request, Requests
 
@@ -29,10 +30,13 @@ def desk(**settings: Any) -> Desk:
     return one
 
 
-def hear(one: Desk, now: float, version: int = 1, members: tuple[str, ...] = ("d1",), after: float = 0.0) -> None:
-    """Have the master answer a heartbeat."""
+def hear(
+    one: Desk, now: float, version: int = 1, members: tuple[str, ...] = ("d1",), after: float | None = 0.0
+) -> None:
+    """Have the master answer a heartbeat. after: `None`: not all servers have confirmed the ring."""
     one.beat("http://d1.example", 10, 0.0)
-    ring = {"version": version, "members": dict.fromkeys(members, 1.0), "after": WALL + after - NOW if after else 0.0}
+    told = WALL + after - NOW if after else after
+    ring = {"version": version, "members": dict.fromkeys(members, 1.0), "after": told}
     answer = {
         "now": WALL + now - NOW,
         "period": 1.0,
@@ -334,3 +338,39 @@ def test_a_grant_may_know_a_later_time_than_the_last_heartbeat() -> None:
     hear(one, NOW, 3, ("d1",))
     [(at, _)] = submit(one, grant(batch, ring=3, after=WALL + 20), batch)
     assert at >= NOW + 20
+
+
+def own(one: Desk, now: float) -> set[str]:
+    """The URLs, of two hundred sites, that may be started here."""
+    batch, rings = requests(200), one.sites(now).rings
+    parts = [batch.split(ring, SITE).get("d1", Requests()) for ring in rings]
+    return set.intersection(*({request.url for request in part} for part in parts))
+
+
+def test_sites_that_come_with_a_ring_wait_until_all_have_confirmed_it_and_its_time_has_come() -> None:
+    one, mine = desk(), owners(["d1", "d2"])
+    hear(one, NOW, 2, ("d1", "d2"))
+    both = own(one, NOW)
+    assert 0 < len(both) == len(mine["d1"]) < 200
+    hear(one, NOW + 1, 3, ("d1",), after=None)
+    assert own(one, NOW + 1) == own(one, NOW + 100) == both, "what was its own goes on"
+    hear(one, NOW + 2, 3, ("d1",), after=NOW + 5)
+    assert own(one, NOW + 4) == both
+    assert len(own(one, NOW + 6)) == 200
+
+
+def test_of_a_ring_that_may_not_have_been_used_nothing_is_its_own() -> None:
+    one = desk()
+    hear(one, NOW, 2, ("d1", "d2"), after=None)
+    hear(one, NOW + 1, 3, ("d1",), after=None)
+    assert own(one, NOW + 1) == set(), "d2 may have used ring 2 meanwhile"
+    hear(one, NOW + 2, 3, ("d1",), after=NOW + 5)
+    assert own(one, NOW + 4) == set()
+    assert len(own(one, NOW + 6)) == 200
+
+
+def test_a_server_that_was_excluded_owns_nothing_before_its_time() -> None:
+    one = desk()
+    hear(one, NOW, 2, ("d1", "d2"))
+    hear(one, NOW + 9, 4, ("d1", "d2"), after=None)
+    assert own(one, NOW + 9) == set(), "ring 3 was without it"

@@ -49,8 +49,8 @@ pub(crate) struct Politeness {
     bytes: Bucket,
     /// Hosts and addresses that get no request.
     blocked: Arc<BlockList>,
-    /// The sites that get requests from here; `None`: all.
-    sites: Option<Ownership>,
+    /// A site must be this node's by each of these to get requests from here.
+    sites: Vec<Ownership>,
     /// Addresses that may get one.
     policy: AddressPolicy,
     /// No request starts before: after a restart, the clocks of some addresses are unknown.
@@ -109,7 +109,7 @@ impl Politeness {
             requests: bucket(settings.requests_per_second),
             bytes: bucket(settings.bytes_per_second),
             blocked: Arc::default(),
-            sites: None,
+            sites: Vec::new(),
             policy: settings.addresses.clone(),
             not_before: 0,
             max_crawl_delay: settings.max_crawl_delay,
@@ -178,11 +178,11 @@ impl Politeness {
 
     /// Whether a host is at a site of another node.
     fn has_moved(&self, host: &str) -> bool {
-        self.sites.as_ref().is_some_and(|sites| !sites.owns_host(host))
+        !self.sites.iter().all(|sites| sites.owns_host(host))
     }
 
-    /// Sets the sites that get requests from here; `None`: all.
-    pub(crate) fn keep_to(&mut self, sites: Option<Ownership>) {
+    /// Sets the sites that get requests from here: those that are this node's by each of these.
+    pub(crate) fn keep_to(&mut self, sites: Vec<Ownership>) {
         self.sites = sites;
     }
 
