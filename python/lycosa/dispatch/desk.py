@@ -368,6 +368,7 @@ class Desk:
 
     def sites(self, now: float) -> Sites:
         """Return which sites may be started now: those of the ring, before its time of them what was its own."""
+        self._settle(now)
         owners, is_settled = self._owners, self._is_settled(now)
         if owners.ring is None:
             return Sites(owners.version, is_settled, ())
