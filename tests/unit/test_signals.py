@@ -214,4 +214,11 @@ def test_hosts_in_trouble_are_told(shards: int) -> None:
         crawl.on(HostSlowed, told.append)
         assert [outcome.status for outcome in crawl] == [200]
         server.shutdown()
-    assert [(one.host, one.before, one.interval) for one in told] == [("127.0.0.1", 2, 4), ("127.0.0.1", 4, 8)]
+    # On a slow machine the answers take so long that the interval is longer from the beginning.
+    first, second = told
+    assert 2 <= first.before < 8
+    assert [(one.host, one.interval) for one in told] == [
+        ("127.0.0.1", pytest.approx(2 * first.before)),
+        ("127.0.0.1", pytest.approx(2 * second.before)),
+    ]
+    assert second.before >= first.interval
