@@ -59,8 +59,14 @@ impl<R: Resolve> Frontier<R> {
             match &waiting.owner {
                 None => self.settle(waiting.clone(), failure, now),
                 // The site was not asked: who owns it later asks it then.
-                Some(owner) if failure.kind == FailureKind::Cancelled => {
+                Some(owner) if self.politeness.has_moved(&self.hosts[owner.queue].host) => {
                     self.robots_failed(owner, failure, true, now);
+                }
+                // It would lead there again and again.
+                Some(owner) if failure.kind == FailureKind::Cancelled => {
+                    let detail = "robots.txt: it redirects to a site of another node";
+                    let failure = Failure::new(FailureKind::RobotsUnreachable, detail);
+                    self.robots_failed(owner, failure, false, now);
                 }
                 Some(owner) => self.robots_failed(owner, failure.of_robots(), false, now),
             }

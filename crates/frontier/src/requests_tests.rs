@@ -70,6 +70,31 @@ fn what_waits_of_a_site_that_has_moved_ends_as_cancelled_and_its_robots_txt_is_n
 }
 
 #[test]
+fn a_robots_txt_that_redirects_to_a_site_of_another_node_is_asked_for_once() {
+    let (mut frontier, _) =
+        frontier(Settings { patience: Duration::ZERO, retries: 0, ..Settings::default() });
+    let ring = Ring::new(&[("here", 1.0), ("there", 1.0)], 16).unwrap();
+    let owner_of =
+        |host: &str| ring.owner(&RingKey::Domain.digest(&url(&format!("http://{host}/")))).unwrap();
+    let mine = (0..).map(|n| format!("a{n}.com")).find(|host| owner_of(host) == "here").unwrap();
+    let other = (0..).map(|n| format!("b{n}.com")).find(|host| owner_of(host) == "there").unwrap();
+    frontier.keep_to(vec![Ownership { ring: ring.clone(), key: RingKey::Domain, node: "here".into() }]);
+    frontier.add(&[url(&format!("http://{mine}/1"))], 0).unwrap();
+    let (mut asked, mut ended) = (0, Vec::new());
+    for second in 0..300 {
+        for request in frontier.take(9, second * SECOND).unwrap() {
+            asked += 1;
+            let target = format!("http://{other}/robots.txt");
+            let mut page = answer(request, second * SECOND, 301, &[("location", target.as_str())], "", &[]);
+            frontier.judge([&mut page]);
+            frontier.done([&page], second * SECOND).unwrap();
+        }
+        ended.extend(frontier.settled());
+    }
+    assert_eq!((asked, ended.len()), (1, 1));
+}
+
+#[test]
 fn an_outcome_is_about_what_was_leased_whatever_a_stage_has_sent() {
     let (mut frontier, _) = frontier(Settings { robots: false, ..Settings::default() });
     frontier.add(&[url("http://a.com/1")], 0).unwrap();

@@ -371,7 +371,7 @@ class Desk:
         self._settle(now)
         owners, is_settled = self._owners, self._is_settled(now)
         if owners.ring is None:
-            return Sites(owners.version, is_settled, ())
+            return Sites(owners.version, is_settled, (_core.Ring({}),))  # nothing is its own
         before = () if is_settled else (self._before or _core.Ring({}),)
         return Sites(owners.version, is_settled, (owners.ring, *before))
 

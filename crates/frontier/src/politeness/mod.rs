@@ -177,7 +177,7 @@ impl Politeness {
     }
 
     /// Whether a host is at a site of another node.
-    fn has_moved(&self, host: &str) -> bool {
+    pub(crate) fn has_moved(&self, host: &str) -> bool {
         !self.sites.iter().all(|sites| sites.owns_host(host))
     }
 
