@@ -64,8 +64,7 @@ def test_starts_of_three_services_are_even_and_within_their_quotas(tmp_path: Pat
         print(name, judged)
         assert judged["spread"] <= 0.05, (name, judged)
         assert judged["most"] <= judged["bound"], (name, judged)
-        # 97 % and more where the machine is not busy with something else.
-        assert judged["mean"] >= 0.85 * rate, (name, judged)
+        assert judged["mean"] >= 0.93 * rate, (name, judged)
 
 
 #: Bytes a second of a service, slots of its only download server, and seconds of the window that is judged.

@@ -207,16 +207,12 @@ def test_hosts_in_trouble_are_told(shards: int) -> None:
             user_agent="t/1 (t@example.org)",
             allow_addresses=["127.0.0.0/8"],
             speed=50,
-            politeness={"host_interval": 2},
+            # How long an answer takes is the machine's affair here.
+            politeness={"host_interval": 2, "response_multiple": 0},
             frontier={"shards": shards},
         )
         told: list[HostSlowed] = []
         crawl.on(HostSlowed, told.append)
         assert [outcome.status for outcome in crawl] == [200]
         server.shutdown()
-    # On a slow machine the answers take so long that the interval is longer from the beginning.
-    first, second = told
-    assert 2 <= first.before < 8
-    assert first.host == second.host == "127.0.0.1"
-    assert [one.interval for one in told] == pytest.approx([2 * one.before for one in told])
-    assert second.before >= first.interval
+    assert [(one.host, one.before, one.interval) for one in told] == [("127.0.0.1", 2, 4), ("127.0.0.1", 4, 8)]
