@@ -149,6 +149,11 @@ impl Fetcher {
         self.order(Order::Cancel);
     }
 
+    /// The clock of the settings.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Sends no request from this time on, on the clock of the settings, until a later time is set: what was not sent before completes as
     /// [`Cancelled`](lycosa_url::FailureKind::Cancelled). Requests that were sent go on.
     ///

@@ -27,9 +27,14 @@ pub struct Progress {
 impl Progress {
     /// Progress of exchanges with these limits, which send only what the fence permits.
     pub(crate) fn new(clock: Clock, limits: Limits, fence: Arc<Fence>) -> Self {
-        let watch = Rc::new(Watch::new(limits));
-        let turn = Cell::new(fence.turn());
-        Progress { clock, fence, turn, watch, address: Cell::default(), times: Cell::default() }
+        Progress {
+            clock,
+            fence,
+            turn: Cell::default(), // `begin` sets it
+            watch: Rc::new(Watch::new(limits)),
+            address: Cell::default(),
+            times: Cell::default(),
+        }
     }
 
     /// Starts a new exchange, which is cancelled at the deadline. `turn`: of the fence, in which its request was submitted.

@@ -396,8 +396,8 @@ impl<R: Resolve> Frontier<R> {
                 self.names.refresh_if_due(&mut self.hosts, id, now);
             }
             Name::Failed { expires, .. } if *expires > now => self.trouble.fail_later(&mut self.hosts, id),
-            // Do not resolve blocked hosts.
-            _ if self.politeness.blocks_host(&queue.host) => self.trouble.fail_later(&mut self.hosts, id),
+            // Do not resolve hosts that get no request.
+            _ if self.politeness.excludes_host(&queue.host) => self.trouble.fail_later(&mut self.hosts, id),
             _ => {
                 if self.names.want(id, queue) {
                     self.ask_names(0, now);

@@ -5,7 +5,7 @@
 //! given out lately are not given out again, since most links of a page are known; beyond [`FULL`] links no page is fetched.
 
 use lycosa_records::Request;
-use lycosa_url::{Digest, Ring, RingKey, UrlRef, digest_of, registered_domain};
+use lycosa_url::{Digest, Ring, RingKey, UrlRef, digest_of};
 
 use crate::codec;
 use crate::waiting::Candidate;
@@ -38,12 +38,8 @@ impl Ownership {
 
     /// Whether a host is this frontier's, as far as a host decides that.
     pub(crate) fn owns_host(&self, host: &str) -> bool {
-        let key = match self.key {
-            RingKey::Host => host,
-            RingKey::Domain => registered_domain(host),
-            RingKey::Url => return true,
-        };
-        self.ring.owner(&digest_of(key)).is_some_and(|owner| *owner == *self.node)
+        let Some(key) = self.key.text_of_host(host) else { return true };
+        self.ring.owner(&digest_of(key)) == Some(&*self.node)
     }
 
     /// The number of this frontier's first lease, and the step to the next one.

@@ -52,7 +52,7 @@ impl<R: Resolve> Frontier<R> {
         let start = self.politeness.may_start(queue, address, now);
         // A robots.txt may be asked for beyond the domain's budget.
         let may_ask = matches!(start, Start::Now | Start::AfterDomain | Start::Never);
-        if !may_ask || self.politeness.blocks_host(&queue.host) || self.politeness.has_moved(&queue.host) {
+        if !may_ask || self.politeness.excludes_host(&queue.host) {
             return Ok(None);
         }
         // While responses are held, only a robots.txt is a test. It cannot show for every host that a known portal has ended.

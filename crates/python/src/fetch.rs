@@ -90,7 +90,7 @@ pub(crate) fn keep_freed_memory() {
 
 /// HTTP over real sockets, on a thread of its own.
 #[pyclass(frozen, module = "lycosa._core")]
-pub(crate) struct Fetcher(lycosa_fetch::Fetcher, lycosa_url::Clock);
+pub(crate) struct Fetcher(lycosa_fetch::Fetcher);
 
 #[pymethods]
 impl Fetcher {
@@ -110,9 +110,8 @@ impl Fetcher {
         settings.memory = memory.unwrap_or(settings.memory);
         settings.batch_bytes = batch.unwrap_or(settings.batch_bytes);
         settings.proxies = proxies.map(|proxies| proxies.0.clone()).unwrap_or_default();
-        let clock = settings.clock;
         let fetcher = py.detach(|| lycosa_fetch::Fetcher::start(settings));
-        fetcher.map(|fetcher| Fetcher(fetcher, clock)).map_err(|error| system("fetch", &error))
+        fetcher.map(Fetcher).map_err(|error| system("fetch", &error))
     }
 
     /// Slots that are free.
@@ -144,7 +143,7 @@ impl Fetcher {
     /// Sends no request from this time on, in seconds of `CLOCK_BOOTTIME`, until a later time is set: what was not sent before ends as
     /// cancelled. A time that is set once the last one is passed holds for what is submitted from then on.
     fn set_fence(&self, at: f64) {
-        self.0.set_fence(self.1.at_boottime((at * 1e6) as i64));
+        self.0.set_fence(self.0.clock().at_boottime((at * 1e6) as i64));
     }
 
     /// Does not send what was submitted and not sent yet: it ends as cancelled.

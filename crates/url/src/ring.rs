@@ -38,10 +38,15 @@ impl RingKey {
     /// The text whose MD5 finds a URL's owner.
     pub fn text<'a>(self, url: impl Into<UrlRef<'a>>) -> &'a str {
         let url = url.into();
+        self.text_of_host(url.host()).unwrap_or(url.as_str())
+    }
+
+    /// The text whose MD5 finds the owner of a host's URLs; `None` if they have several.
+    pub fn text_of_host(self, host: &str) -> Option<&str> {
         match self {
-            RingKey::Host => url.host(),
-            RingKey::Domain => registered_domain(url.host()),
-            RingKey::Url => url.as_str(),
+            RingKey::Host => Some(host),
+            RingKey::Domain => Some(registered_domain(host)),
+            RingKey::Url => None,
         }
     }
 

@@ -83,6 +83,10 @@ class Owners(NamedTuple):
     after: float  # the master's time before which sites that came with it are not started
 
 
+#: A ring without members, by which no site is anybody's.
+NOTHING = _core.Ring({})
+
+
 class Sites(NamedTuple):
     """Which sites may be started: those that are this server's by each of the rings."""
 
@@ -187,13 +191,13 @@ class Desk:
             before = self._owners.after
             self._owners = self._owners._replace(after=after if before == math.inf else max(before, after))
 
-    def _is_settled(self, now: float) -> bool:
-        """Return whether sites may be started by the ring alone."""
-        return now >= self._owners.after - self._offset + self._skew
+    def _settles_at(self) -> float:
+        """Return the time from which on sites may be started by the ring alone."""
+        return self._owners.after - self._offset + self._skew
 
     def _settle(self, now: float) -> None:
         """Take the ring's sites for this server's own once their time has come: a later ring only takes some away."""
-        if self._owners.ring is not None and self._is_settled(now):
+        if self._owners.ring is not None and now >= self._settles_at():
             self._before = self._owners.ring
 
     def verify(self, text: str, service: str, client: str, digest: str, size: int, now: float) -> Grant:
@@ -369,11 +373,13 @@ class Desk:
     def sites(self, now: float) -> Sites:
         """Return which sites may be started now: those of the ring, before its time of them what was its own."""
         self._settle(now)
-        owners, is_settled = self._owners, self._is_settled(now)
-        if owners.ring is None:
-            return Sites(owners.version, is_settled, (_core.Ring({}),))  # nothing is its own
-        before = () if is_settled else (self._before or _core.Ring({}),)
-        return Sites(owners.version, is_settled, (owners.ring, *before))
+        owners, is_settled = self._owners, now >= self._settles_at()
+        before = () if is_settled else (self._before or NOTHING,)
+        return Sites(owners.version, is_settled, (owners.ring or NOTHING, *before))
+
+    def version(self) -> int:
+        """Return the version of the ring."""
+        return self._owners.version
 
     def _due(self, requests: Requests, after: float, now: float) -> list[tuple[float, Requests]]:
         """Return requests with the time from which on they may start; raises Refusal for sites of other servers.
@@ -384,7 +390,7 @@ class Desk:
             raise Refusal("ring-changed", "some of the sites are another download server's")
         self._is_used(after)
         self._settle(now)
-        at = self._owners.after - self._offset + self._skew
+        at = self._settles_at()
         if self._before is None:
             return [(at, requests)]
         parts = requests.split(self._before, SITE)

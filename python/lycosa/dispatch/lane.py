@@ -210,7 +210,7 @@ class Lane:
             return 0, 0
         with self._lock:
             requests, gone = self._desk.sort_out(requests)
-            has_moved = self.terms.ringed and self._desk.sites(clocks.now()).version != self._sites.version
+            has_moved = self.terms.ringed and self._desk.version() != self._sites.version
             started = 0 if has_moved else len(requests)
             if started:
                 self._fetch.submit(requests)  # before sites can move: see `set_fence`

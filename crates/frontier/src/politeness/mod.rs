@@ -135,7 +135,7 @@ impl Politeness {
         if !queue.pace.has_capacity(&limits) || !self.addresses.has_capacity(address) {
             return Start::AfterAnother;
         }
-        if self.blocked.blocks_host(&queue.host) || self.has_moved(&queue.host) {
+        if self.excludes_host(&queue.host) {
             return Start::Never;
         }
         if let Name::Known { addresses, .. } = &queue.name
@@ -186,9 +186,9 @@ impl Politeness {
         self.sites = sites;
     }
 
-    /// Whether the block list names a host.
-    pub(crate) fn blocks_host(&self, host: &str) -> bool {
-        self.blocked.blocks_host(host)
+    /// Whether a host gets no request: the block list names it, or its site is another node's.
+    pub(crate) fn excludes_host(&self, host: &str) -> bool {
+        self.blocked.blocks_host(host) || self.has_moved(host)
     }
 
     /// Whether the job lets an address have requests; the block list comes on top.
