@@ -41,7 +41,7 @@ class Control:
 def run(stages: Stages, control: Control, look: Callable[[], None] | None = None) -> Generator[Outcomes, None, None]:
     """Crawl until the frontier is idle or ``control`` stops it; yield each batch once it is confirmed.
 
-    look: called in each turn, and once after the last.
+    look: called in each turn.
     """
     frontier, fetch, parse, log = stages.frontier, stages.fetch, stages.parse, stages.log
     while not frontier.idle():
@@ -61,6 +61,4 @@ def run(stages: Stages, control: Control, look: Callable[[], None] | None = None
         log.append(outcomes)
         frontier.done(outcomes)
         yield outcomes
-    if look is not None:
-        look()  # the last outcomes may have ended a pause
     fetch.cancel()

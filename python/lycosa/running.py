@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import logging
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lycosa import _core
@@ -28,7 +28,7 @@ from lycosa.words import counted
 if TYPE_CHECKING:
     from lycosa.middleware import Middleware
     from lycosa.proxies.sources import Source
-    from lycosa.signals import Signals
+    from lycosa.signals import Looks, Signals
 
 logger = logging.getLogger("lycosa")
 
@@ -164,7 +164,8 @@ class Running:
 
         signals: of pauses and slower hosts.
         """
-        look = self._look_for(signals)
+        looks = self._look_for(signals)
+        look = None if looks is None else looks.look
         if len(self._lanes) > 1:
             from lycosa.lanes import run_lanes  # only for shards
 
@@ -174,6 +175,8 @@ class Running:
         with contextlib.closing(batches):
             for batch in batches:
                 yield self._settle(batch)
+        if looks is not None:
+            looks.look_now()  # the last outcomes may have ended a pause
 
     def _settle(self, outcomes: Outcomes) -> Outcomes:
         """Show outcomes that are recorded to middleware; returns them."""
@@ -184,7 +187,7 @@ class Running:
                 logger.exception("middleware %s.settled raised an exception; the crawl goes on", type(each).__name__)
         return outcomes
 
-    def _look_for(self, signals: Signals | None) -> Callable[[], None] | None:
+    def _look_for(self, signals: Signals | None) -> Looks | None:
         """Return what looks for pauses and slower hosts, if somebody listens."""
         if signals is None:
             return None
@@ -195,7 +198,7 @@ class Running:
         slowed = self.stages.frontier.slowed if signals.wanted(HostSlowed) else tuple
         looks = Looks(signals, self.pauses, slowed)
         self._patience.meanwhile = looks.look_while_blocked  # a full disk blocks the loop
-        return looks.look
+        return looks
 
     def pauses(self) -> dict[str, float | None]:
         """Return why the job pauses now, and since when, in seconds since the epoch; `None`: that is not known."""

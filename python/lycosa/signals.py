@@ -144,10 +144,12 @@ class Looks:
     def look(self) -> None:
         """Look whether something has changed, ten times a second at most. For the thread that iterates."""
         self._thread = threading.get_ident()
-        now = self._clock()
-        if self._looked_at <= now < self._looked_at + LOOK:
-            return
-        self._looked_at = now
+        if not self._looked_at <= self._clock() < self._looked_at + LOOK:
+            self.look_now()
+
+    def look_now(self) -> None:
+        """Look, however short ago the last look was. For the thread that iterates."""
+        self._looked_at = now = self._clock()
         for host, before, interval in self._slowed():
             self._signals.send(HostSlowed(host, before, interval))
         found = self._why()

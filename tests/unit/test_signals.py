@@ -94,6 +94,19 @@ def test_a_crawl_without_subscribers_looks_for_no_pause(job: str, monkeypatch: p
     assert len([page for page in crawl if page.status is not None]) == 2
 
 
+@pytest.mark.parametrize("shards", [1, 2])
+def test_what_changed_just_before_the_end_is_told(job: str, shards: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[dict[str, float | None]] = [{"disk": None}]
+    monkeypatch.setattr("lycosa.signals.LOOK", 1_000.0)
+    monkeypatch.setattr("lycosa.running.Running.pauses", lambda self: found.pop() if found else {})
+    crawl = lycosa.crawl(job=job, frontier={"shards": shards}, max_pages=5)
+    told: list[Any] = []
+    crawl.on(JobPaused, told.append)
+    crawl.on(JobResumed, told.append)
+    list(crawl)
+    assert [type(one) for one in told] == [JobPaused, JobResumed]
+
+
 def test_a_crawl_whose_resolver_is_silent_pauses_and_resumes() -> None:
     signals: list[Any] = []
     with SimulatedInternet(hosts=12, pages=4, seed=3, speed=200) as net:

@@ -86,6 +86,9 @@ class Owners(NamedTuple):
 #: A ring without members, by which no site is anybody's.
 NOTHING = _core.Ring({})
 
+#: Rings that follow each other and are not settled, of which a server keeps what is its own by all.
+UNSETTLED = 8
+
 
 class Sites(NamedTuple):
     """Which sites may be started: those that are this server's by each of the rings."""
@@ -139,7 +142,8 @@ class Desk:
         self._heard, self._hold = float("-inf"), 0.0
         self._successes = self._failures = 0
         self._owners = Owners(0, None, {}, 0.0)
-        self._before: _core.Ring | None = None  # of sites that this process has owned all the time since
+        #: Sites that are this server's by all of these have been its own since the first; `None`: there are none.
+        self._before: tuple[_core.Ring, ...] | None = None
 
     def beat(self, address: str, slots: int, speed: float) -> Beat:
         """Return the next heartbeat; one at a time is under way."""
@@ -176,14 +180,21 @@ class Desk:
         if has_moved:
             members = dict(given["members"])
             self._settle(now)
-            is_next = given["version"] == self._owners.version + 1 and self.name in self._owners.members
-            # Of a ring that is not known to have been used, others may have started sites meanwhile.
-            if not is_next or self._owners.after == math.inf:
-                self._before = None
+            self._before = self._kept(given["version"])
             self._owners = Owners(given["version"], _core.Ring(members) if members else None, members, after)
         else:
             self._is_used(after)
         return has_moved
+
+    def _kept(self, version: int) -> tuple[_core.Ring, ...] | None:
+        """Return the rings of sites that stay this server's own with a ring that is its next one.
+
+        Others may have started sites by each ring that has not come to its time here, and by rings that were missed.
+        """
+        if self._before is None or version != self._owners.version + 1 or len(self._before) == UNSETTLED:
+            return None
+        ring = self._owners.ring or NOTHING
+        return self._before if ring is self._before[-1] else (*self._before, ring)
 
     def _is_used(self, after: float) -> None:
         """Note the time from which on sites may be started by the ring: the latest that was told, once it is used."""
@@ -198,7 +209,7 @@ class Desk:
     def _settle(self, now: float) -> None:
         """Take the ring's sites for this server's own once their time has come: a later ring only takes some away."""
         if self._owners.ring is not None and now >= self._settles_at():
-            self._before = self._owners.ring
+            self._before = (self._owners.ring,)
 
     def verify(self, text: str, service: str, client: str, digest: str, size: int, now: float) -> Grant:
         """Return the grant of a text if the client may submit so many bytes with it now; raises Refusal.
@@ -374,7 +385,7 @@ class Desk:
         """Return which sites may be started now: those of the ring, before its time of them what was its own."""
         self._settle(now)
         owners, is_settled = self._owners, now >= self._settles_at()
-        before = () if is_settled else (self._before or NOTHING,)
+        before = () if is_settled else (self._before or (NOTHING,))
         return Sites(owners.version, is_settled, (owners.ring or NOTHING, *before))
 
     def version(self) -> int:
@@ -387,14 +398,19 @@ class Desk:
         after: of the grant: the master may have moved it since the last heartbeat.
         """
         if self._owners.ring is None or set(requests.split(self._owners.ring, SITE)) != {self.name}:
-            raise Refusal("ring-changed", "some of the sites are another download server's")
+            # By the same ring: the client divides URLs by another list of public suffixes, and will go on so.
+            raise Refusal("ring-changed", "some of the sites are another download server's", after=1.0)
         self._is_used(after)
         self._settle(now)
         at = self._settles_at()
         if self._before is None:
             return [(at, requests)]
-        parts = requests.split(self._before, SITE)
-        return [(0.0 if owner == self.name else at, part) for owner, part in parts.items()]
+        batches, own = list[tuple[float, Requests]](), requests
+        for ring in self._before:
+            parts = own.split(ring, SITE)
+            own = parts.pop(self.name, Requests())
+            batches += [(at, part) for part in parts.values()]
+        return [*batches, (0.0, own)] if len(own) else batches
 
     def sort_out(self, requests: Requests) -> tuple[Requests, Requests]:
         """Divide requests that are about to start: those that may, and those whose client is gone.

@@ -40,6 +40,10 @@ WAIT, MAX_RESULTS = 20.0, 3 << 20
 #: Tries of a submission whose answer did not come.
 TRIES = 4
 
+#: Seconds for which results that are pushed wait until the caller takes others, before they are refused: less than
+#: their server waits for an answer.
+HELD_UP = 10.0
+
 
 class Exchange:
     """A client's calls of download servers, and theirs of it."""
@@ -62,13 +66,15 @@ class Exchange:
         self._unreached: set[Place] = set()  # download servers that do not reach the receiving port
         self._receiver: Receiver | None = None
         self._held_up = 0  # batches of results that wait until the caller has taken others
+        self._is_free = asyncio.Event()  # none does
+        self._is_free.set()
         self._tasks: asyncio.TaskGroup | None = None
 
     def receive(self, listen: str, certificate: tuple[Path, Path] | None) -> Receiver:
         """Return what download servers push results to from now on. certificate: with its key, to receive by TLS."""
         from lycosa.dispatch.receiver import Receiver  # with a server, which others need not load
 
-        self._receiver = Receiver(self._name, self.settle, listen, certificate)
+        self._receiver = Receiver(self._name, self.take, listen, certificate)
         return self._receiver
 
     @contextlib.asynccontextmanager
@@ -105,7 +111,8 @@ class Exchange:
                 break
             except Refusal as refusal:
                 if refusal.code == "spent-serial" and number > 0:
-                    break  # it had arrived, and its answer was lost
+                    self._pending.accepted(serial, 0)  # it had arrived, and its answer was lost
+                    break
                 self._pending.failed(serial)
                 if not CODES[refusal.code].again:
                     raise DispatchError(str(refusal)) from None
@@ -174,6 +181,14 @@ class Exchange:
         if count:
             self._wake()
 
+    async def take(self, content: bytes) -> None:
+        """Settle results that are pushed; raises Refusal while the caller does not take others: memory has limits."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._is_free.wait(), HELD_UP)
+        if self._held_up:
+            raise Refusal("no-capacity", "the client has results that its caller has not taken", after=1.0)
+        await self.settle(content)
+
     async def settle(self, content: bytes) -> None:
         """Pass results on, each request's once."""
         if not content:
@@ -193,11 +208,14 @@ class Exchange:
         answered = responses.answering([None if one is None else one.request for one in settled])
         of = dict.fromkeys(waited_for)
         self._held_up += 1
+        self._is_free.clear()
         try:
             for ready in of:
                 await ready.put(answered if len(of) == 1 else answered.select([one is ready for one in waited_for]))
         finally:
             self._held_up -= 1
+            if not self._held_up:
+                self._is_free.set()
 
     async def look(self, members: Members) -> None:
         """Have requests wait again whose results were dropped, which nobody pushes; fetch what is not pushed."""

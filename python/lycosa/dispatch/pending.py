@@ -24,7 +24,7 @@ class Granted(Generic[T]):
     place: Place
     requests: list[T | None]
     left: int
-    mailbox: int | None = None  # in which the results will be; None: it is not known yet
+    mailbox: int | None = None  # in which the results will be; None: its submission is under way; 0: one not known
 
 
 class Pending(Generic[T]):
@@ -108,19 +108,24 @@ class Pending(Generic[T]):
         self._note(serial, place, requests)
 
     def accepted(self, serial: int, mailbox: int) -> None:
-        """Note that a download server has accepted a grant, and in which mailbox it puts the results."""
+        """Note that a download server has accepted a grant, and in which mailbox it puts results; 0: not known."""
         granted = self._grants.get(serial)
         if granted is not None:
             granted.mailbox = mailbox
 
     def only(self, place: Place, mailbox: int) -> int:
         """Have requests wait again whose results were in an earlier mailbox of a server; returns how many."""
-        gone = [
-            serial
-            for serial, one in self._grants.items()
-            if one.place == place and one.mailbox is not None and one.mailbox != mailbox
-        ]
+        gone = []
+        for serial, granted in self._accepted(place):
+            granted.mailbox = granted.mailbox or mailbox
+            if granted.mailbox != mailbox:
+                gone.append(serial)
         return sum(self.failed(serial) for serial in gone)
+
+    def _accepted(self, place: Place) -> list[tuple[int, Granted[T]]]:
+        """Return the grants that a download server has accepted: what becomes of others their submissions tell."""
+        of_place = [(serial, one) for serial, one in self._grants.items() if one.place == place]
+        return [(serial, one) for serial, one in of_place if one.mailbox is not None]
 
     def failed(self, serial: int) -> int:
         """Have requests wait again whose grant has come to nothing; returns how many."""
@@ -138,9 +143,8 @@ class Pending(Generic[T]):
         return sum(self.failed(serial) for serial in gone)
 
     def lost(self, place: Place) -> int:
-        """Have requests wait again that a download server has forgotten; returns how many."""
-        gone = [serial for serial, one in self._grants.items() if one.place == place]
-        return sum(self.failed(serial) for serial in gone)
+        """Have requests wait again that a download server had accepted and has forgotten; returns how many."""
+        return sum(self.failed(serial) for serial, _ in self._accepted(place))
 
     def settle(self, serial: int, index: int) -> T | None:
         """Return the request of a result, which is settled now; `None` if the result is unwanted."""

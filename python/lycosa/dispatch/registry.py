@@ -176,10 +176,14 @@ class Registry:
         """Take a new process; a grant ends with the process that it was for."""
         earlier: tuple[str, ...] = ()
         if before is not None:
-            # The process before may be alive: it hears that it is replaced before the new one starts anything.
+            # The process before may be alive: it hears that it is replaced before the new one starts anything. If it
+            # is cut off, it hears nothing, and goes on; on the same machine both keep the same pauses.
             earlier = (*before.earlier, before.beat.process)[-EARLIER:]
-            after = now + MISSED * self.period + self.handover
-            self._proposed = self._proposed._replace(after=max(self._proposed.after, after))
+            until = now + MISSED * self.period
+            if before.beat.clocks != beat.clocks:
+                until = max(until, before.heard + self.hold)
+            after = max(self._proposed.after, until + self.handover)
+            self._proposed = self._proposed._replace(after=after)
             if self._active is not None:
                 self._active = self._proposed
         self.servers[beat.server] = Server(beat, now, earlier, heeded=now)

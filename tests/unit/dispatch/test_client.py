@@ -346,6 +346,52 @@ def test_more_than_the_quota_allows_at_once_ends_the_client() -> None:
     play(story)
 
 
+def test_pushed_results_are_refused_while_the_caller_takes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "HELD_UP", 0.02)
+
+    async def story(one: Client, peer: Peer) -> None:
+        for _ in range(READY):
+            await one._added.put(Responses())
+        one.add(requests("a", 5))
+        await until(lambda: len(peer.results) == 5)
+        first = asyncio.create_task(one._exchange.take(peer.results[0][1]))
+        await asyncio.sleep(0.005)
+        for _ in range(2):  # the server's patience was over; what comes again would be taken for taken
+            with pytest.raises(Refusal, match="no-capacity"):
+                await one._exchange.take(peer.results[0][1])
+        for _ in range(READY):
+            await one.results()
+        await first
+        for _, content in peer.results:
+            await one._exchange.take(content)
+        assert await taken(one, 5) == [f"a-{number}" for number in range(5)]
+        assert one.pending.unwanted == 1
+
+    play(story, receive=True)
+
+
+def test_a_server_that_does_not_know_the_client_yet_is_not_asked_twice() -> None:
+    async def story(one: Client, peer: Peer) -> None:
+        send, arrived = peer.send, asyncio.Event()
+
+        async def slow(path: str, body: bytes, fields: dict[str, str]) -> tuple[Mapping[str, str], bytes]:
+            if path == "/v1/downloads":
+                await arrived.wait()
+            elif not peer.fields:
+                raise Refusal("unknown-client", "")
+            return await send(path, body, fields)
+
+        peer.send = slow  # type: ignore[method-assign]
+        one.add(requests("a", 3))
+        await until(lambda: len(peer.asked) == 1)
+        await asyncio.sleep(0.1)  # several looks at the mailbox
+        arrived.set()
+        assert len(await taken(one, 3)) == 3
+        assert (peer.asked, one.pending.again) == ([3], 0)
+
+    play(story, receive=True)
+
+
 def test_a_renewed_certificate_is_told_once_it_is_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextlib.asynccontextmanager
     async def serving(app: object, bound: Any, tls: object) -> AsyncIterator[None]:

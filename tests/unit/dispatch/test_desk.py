@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from lycosa import _core
-from lycosa.dispatch.desk import Desk
+from lycosa.dispatch.desk import UNSETTLED, Desk
 from lycosa.dispatch.grant import Grant, digest_of
 from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.refusal import Refusal
@@ -340,11 +340,15 @@ def test_a_grant_may_know_a_later_time_than_the_last_heartbeat() -> None:
     assert at >= NOW + 20
 
 
+def urls(part: Requests) -> set[str]:
+    """The URLs of requests."""
+    return {request.url for request in part}
+
+
 def own(one: Desk, now: float) -> set[str]:
     """The URLs, of two hundred sites, that may be started here."""
     batch, rings = requests(200), one.sites(now).rings
-    parts = [batch.split(ring, SITE).get("d1", Requests()) for ring in rings]
-    return set.intersection(*({request.url for request in part} for part in parts))
+    return set.intersection(*(urls(batch.split(ring, SITE).get("d1", Requests())) for ring in rings))
 
 
 def test_sites_that_come_with_a_ring_wait_until_all_have_confirmed_it_and_its_time_has_come() -> None:
@@ -359,14 +363,55 @@ def test_sites_that_come_with_a_ring_wait_until_all_have_confirmed_it_and_its_ti
     assert len(own(one, NOW + 6)) == 200
 
 
-def test_of_a_ring_that_may_not_have_been_used_nothing_is_its_own() -> None:
+def test_of_a_ring_that_others_may_have_used_only_its_own_sites_go_on() -> None:
     one = desk()
     hear(one, NOW, 2, ("d1", "d2"), after=None)
     hear(one, NOW + 1, 3, ("d1",), after=None)
-    assert own(one, NOW + 1) == set(), "d2 may have used ring 2 meanwhile"
+    assert own(one, NOW + 1) == urls(owners(["d1", "d2"])["d1"]), "d2 may have used ring 2 meanwhile"
     hear(one, NOW + 2, 3, ("d1",), after=NOW + 5)
-    assert own(one, NOW + 4) == set()
+    assert own(one, NOW + 4) == urls(owners(["d1", "d2"])["d1"])
     assert len(own(one, NOW + 6)) == 200
+
+
+def test_servers_go_on_while_another_one_restarts() -> None:
+    one = desk()
+    hear(one, NOW, 2, ("d1", "d2"))
+    both = own(one, NOW)
+    hear(one, NOW + 1, 3, ("d1",), after=None)  # d2 is silent,
+    hear(one, NOW + 2, 3, ("d1",), after=NOW + 31)
+    hear(one, NOW + 3, 4, ("d1", "d2"), after=None)  # and there again
+    assert own(one, NOW + 4) == both
+    batch = owners(["d1", "d2"])["d1"]
+    batches = submit(one, grant(batch, ring=4, after=WALL + 31), batch, now=NOW + 4)
+    assert [(at <= NOW + 4, len(part)) for at, part in batches] == [(True, len(both))]
+
+
+def test_a_site_that_was_another_servers_by_a_ring_in_between_is_not_its_own() -> None:
+    one, between = desk(), owners(["d1", "d3"])
+    hear(one, NOW, 2, ("d1", "d2"))
+    hear(one, NOW + 1, 3, ("d1", "d3"), after=NOW + 31)
+    hear(one, NOW + 2, 4, ("d1",), after=None)
+    mine = urls(owners(["d1", "d2"])["d1"]) & urls(between["d1"])
+    assert own(one, NOW + 3) == mine
+    batch = requests(200)
+    batches = submit(one, grant(batch, ring=4, after=WALL + 40), batch, now=NOW + 3)
+    assert {url for at, part in batches if at <= NOW + 3 for url in urls(part)} == mine
+    assert sum(len(part) for _, part in batches) == 200
+
+
+def test_after_many_rings_that_nobody_used_it_waits_for_one_that_is() -> None:
+    one = desk()
+    for version in range(2, 2 + UNSETTLED + 1):
+        hear(one, NOW, version, ("d1", f"d{version}"), after=None)
+    assert own(one, NOW) == set()
+
+
+def test_sites_divided_by_another_list_of_public_suffixes_are_not_asked_for_at_once_again() -> None:
+    one, parts = desk(), owners(["d1", "d2"])
+    hear(one, NOW, 2, ("d1", "d2"))
+    with pytest.raises(Refusal, match="ring-changed") as refused:
+        submit(one, grant(parts["d2"], ring=2), parts["d2"])
+    assert refused.value.after == 1.0
 
 
 def test_a_server_that_was_excluded_owns_nothing_before_its_time() -> None:

@@ -101,6 +101,21 @@ Requests.TestCase.settings = settings(max_examples=150, stateful_step_count=40, 
 TestRequests = Requests.TestCase
 
 
+def test_what_is_being_submitted_is_not_lost_before_its_answer_has_come() -> None:
+    place = ("d1", "p1")
+    pending: Pending[str] = Pending()
+    pending.granted(1, place, ["accepted"])
+    pending.accepted(1, 7)
+    pending.granted(2, place, ["under way"])
+    assert pending.lost(place) == 1, "its mailbox is gone"
+    assert pending.only(place, 8) == 0
+    assert pending.places() == {place: 1}
+    pending.accepted(2, 0)  # it had arrived before: the answer is lost, and with it the mailbox's number
+    assert pending.only(place, 8) == 0
+    assert pending.only(place, 9) == 1, "it was in 8"
+    assert sorted(pending.take(9)) == ["accepted", "under way"]
+
+
 def test_what_is_forgotten_leaves_wherever_it_is_and_others_stay() -> None:
     place, gone = ("d1", "p1"), set[str]()
     pending: Pending[str] = Pending(lambda request: request not in gone)

@@ -179,6 +179,21 @@ def test_a_process_that_another_of_its_name_has_replaced_is_told_so() -> None:
     one.beat(beat("a", process="new", ring=ring.version, members=dict(ring.members)), START + 5)
 
 
+@pytest.mark.parametrize(("clocks", "after"), [("a", START + 4 + 2 + 1), ("other", START + 3 + 30 + 1)])
+def test_where_a_process_was_cut_off_the_next_of_its_name_waits_until_it_has_stopped_by_itself(
+    clocks: str, after: float
+) -> None:
+    one = registry()
+    fleet = Fleet(one, "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    # It was heard of last at 3 and goes on for 30 s; on the same machine both keep the same pauses.
+    one.beat(beat("a", process="new", clocks=clocks), START + 4)
+    ring = one.ring()
+    assert ring is not None
+    assert ring.after == after
+
+
 def test_a_server_that_reports_and_takes_no_answer_keeps_nobody_from_the_sites() -> None:
     one = registry()
     fleet = Fleet(one, "a", "b")

@@ -1,0 +1,147 @@
+"""No two download servers may start one site, whatever is lost, late, killed, cut off or restarted.
+
+A master and up to four servers play by their real rules; each server has clocks of its own. A process that is replaced
+by another one of its name may be alive, and cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from lycosa import _core
+from lycosa.dispatch.desk import Desk
+from lycosa.dispatch.master import Master
+from lycosa.dispatch.protocol import SITE
+from lycosa.dispatch.refusal import Refusal
+from lycosa.records import Request, Requests
+
+from tests.unit.dispatch.helpers import KEY, START, quotas
+
+NAMES = st.sampled_from(["d1", "d2", "d3", "d4"])
+
+PERIOD, HOLD, HANDOVER = 1.0, 6.0, 0.5
+
+#: URLs of sites that rings divide.
+SOME = Requests(Request(f"http://site{number}.example/") for number in range(24))
+
+
+class Sites(RuleBasedStateMachine):
+    """Each site may be started by one process at a time, and by another one after a pause."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now, self.life, self.processes = START, 0, 0
+        self.desks: dict[str, Desk] = {}  # the last process of each name
+        self.alive: list[Desk] = []
+        self.late: dict[str, tuple[Desk, Any, float]] = {}  # answers on their way, and when their questions were sent
+        self.last: dict[str, tuple[str, float]] = {}  # by URL: the process that might start it last, and when
+        self.restart_master()
+
+    @initialize(count=st.integers(2, 3))
+    def begin(self, count: int) -> None:
+        """Some servers share the sites."""
+        for name in ["d1", "d2", "d3"][:count]:
+            self.start(name, stays=False)
+        for _ in range(5):
+            self.period(set())
+
+    @rule(name=NAMES, stays=st.booleans())
+    def start(self, name: str, stays: bool) -> None:
+        """Another process of a name, or the first one; the one before may be cut off and stay."""
+        if not stays:
+            self.end(name)
+        self.processes += 1
+        self.late.pop(name, None)
+        public = _core.VerifyingKey(KEY.public)
+        desk = Desk(name, f"p{self.processes}", public, self.now, wall=self.now, places=10, keep=60.0)
+        self.desks[name] = desk
+        self.alive.append(desk)
+
+    @rule(name=NAMES)
+    def end(self, name: str) -> None:
+        """A server is killed."""
+        if name in self.desks:
+            gone = self.desks.pop(name)
+            self.alive = [desk for desk in self.alive if desk is not gone]
+
+    @rule()
+    def restart_master(self) -> None:
+        """Another master, which knows nothing of the one before."""
+        self.life += 1
+        times = {"period": PERIOD, "grant_seconds": 5.0, "hold": HOLD, "handover": HANDOVER}
+        service = {"rate": 1_000, "placement": "owner"}
+        self.master = Master(quotas(news=service), KEY, self.life, self.now, **times)
+
+    @rule(name=NAMES, is_late=st.booleans())
+    def beat(self, name: str, is_late: bool = False) -> None:
+        """A heartbeat arrives; its answer comes at once, or is late."""
+        desk = self.desks.get(name)
+        if desk is None or name in self.late:
+            return
+        try:
+            answer = self.master.heartbeat(desk.beat("http://d.example", 128, 1.0), self.now)
+        except Refusal:
+            return
+        if is_late:
+            self.late[name] = (desk, answer, self.now)
+        else:
+            desk.answered(answer, self.now, self.now)
+
+    @rule(name=NAMES, is_lost=st.booleans())
+    def answer(self, name: str, is_lost: bool) -> None:
+        """A late answer arrives, or is lost."""
+        if name in self.late:
+            desk, answer, sent = self.late.pop(name)
+            if not is_lost:
+                desk.answered(answer, sent, self.now)
+
+    @rule(by=st.sampled_from([0.1, 0.4, 1.0, 2.5]))
+    def later(self, by: float) -> None:
+        """Time passes in silence."""
+        self.now += by
+        self.master.registry.look(self.now)
+
+    @rule(silent=st.sets(NAMES, max_size=2), deaf=st.sets(NAMES, max_size=2), count=st.integers(1, 3))
+    def period(self, silent: Set[str], deaf: Set[str] = frozenset(), count: int = 1) -> None:
+        """Some periods pass; all but some are heard, and some of them hear nothing."""
+        for _ in range(count):
+            self.later(PERIOD)
+            for name in sorted(set(self.desks) - silent):
+                self.beat(name, is_late=name in deaf)
+                if name in deaf:
+                    self.late.pop(name, None)
+
+    def own(self, desk: Desk) -> set[str]:
+        """The URLs that a server may start now."""
+        if not desk.may_start(self.now):
+            return set()
+        parts = [SOME.split(ring, SITE).get(desk.name, Requests()) for ring in desk.sites(self.now).rings]
+        return set.intersection(*({request.url for request in part} for part in parts))
+
+    @invariant()
+    def no_site_may_be_started_twice(self) -> None:
+        """Where another process might start a site before, the pause is over."""
+        found = {desk.process: self.own(desk) for desk in self.alive}
+        for process, urls in found.items():
+            for url in urls:
+                before, when = self.last.get(url, (process, 0.0))
+                assert before == process or self.now - when > HANDOVER - 0.001, f"{before} and {process}: {url}"
+        self.last |= {url: (process, self.now) for process, urls in found.items() for url in urls}
+
+    def teardown(self) -> None:
+        """Once all are heard again, each site is somebody's."""
+        self.late.clear()
+        for _ in range(40):
+            self.period(set())
+            self.no_site_may_be_started_twice()
+        current = list(self.desks.values())
+        if current:
+            assert set.union(*(self.own(desk) for desk in current)) == {request.url for request in SOME}
+
+
+Sites.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestSites = Sites.TestCase
