@@ -215,13 +215,24 @@ def test_a_master_that_was_stopped_grants_nothing_when_it_goes_on(masters: Maste
     assert granted(masters.urls[1])[0] == serial + 1, "the second goes on"
 
 
+def test_the_next_master_has_the_ring_of_the_one_before(masters: Masters) -> None:
+    first, second = masters.start_both()
+    beat(masters.urls[0])
+    first.process.kill()
+    second.told("listening on")
+    beat(masters.urls[1])
+    [[kept]] = masters.postgres.run("SELECT ring FROM lycosa_master", masters.database)
+    assert json.loads(kept) == {"version": 1, "members": {"d": 10 / 128}}
+
+
 def test_a_database_that_does_not_answer_ends_the_master(masters: Masters) -> None:
     first = masters.start(0)
     first.told("listening on")
+    granted(masters.urls[0])
     [session] = masters.postgres.holders(masters.database)
     os.kill(session, signal.SIGSTOP)
     try:
-        granted(masters.urls[0])
+        granted(masters.urls[0])  # to what is known: of a new ring nobody is told before it is kept
         first.told(r"lycosa: postgresql://\S+ has not answered within \d\.\d s; this master ends", 5)
         assert first.process.wait(10) == 1
     finally:

@@ -1,4 +1,4 @@
-"""What of a master survives it: the key that signs grants, and the number of its life, by which serials are new.
+"""What of a master survives it: the key that signs grants, the ring, and the number of its life, for new serials.
 
 It is kept in a directory (here), or in a database that several masters share (``standby``).
 """
@@ -18,6 +18,7 @@ from lycosa import _core
 from lycosa.dispatch.clock import now
 from lycosa.dispatch.refusal import Refusal
 from lycosa.errors import JobInUse, LycosaError, SettingError, StorageError
+from lycosa.store.replace import replace_file
 
 
 class LifeLost(LycosaError):
@@ -27,9 +28,9 @@ class LifeLost(LycosaError):
 class Life:
     """One run of a master."""
 
-    def __init__(self, number: int, key: _core.SigningKey) -> None:
-        """number: greater than that of each run before. key: signs grants."""
-        self.number, self.key = number, key
+    def __init__(self, number: int, key: _core.SigningKey, ring: str) -> None:
+        """number: greater than that of each run before. key: signs grants. ring: the last one, "" without."""
+        self.number, self.key, self.ring = number, key, ring
         self.until = math.inf  # of `clock.now`: from then on another master may serve
 
     def check(self) -> None:
@@ -37,9 +38,26 @@ class Life:
         if now() >= self.until:
             raise Refusal("unavailable", "this master has lost its database; ask another one", after=1.0)
 
+    async def note_ring(self, ring: str) -> None:
+        """Have a ring survive this run; raises StorageError, LifeLost."""
+        raise NotImplementedError
+
     async def keep(self) -> None:
         """Keep it until this is cancelled; raises LifeLost as soon as another master may serve."""
         await asyncio.Event().wait()
+
+
+class OwnLife(Life):
+    """A run of a master that has a directory."""
+
+    def __init__(self, number: int, key: _core.SigningKey, directory: Path) -> None:
+        """directory: has the ring in a file."""
+        self._file = directory / "ring"
+        super().__init__(number, key, self._file.read_text(encoding="utf-8") if self._file.exists() else "")
+
+    async def note_ring(self, ring: str) -> None:
+        """Write it to the file."""
+        await asyncio.to_thread(replace_file, self._file, ring.encode())
 
 
 class State(Protocol):
@@ -97,7 +115,7 @@ def _begin_life(directory: Path) -> tuple[Life, TextIO]:
     lock.write(f"{number}\n")
     lock.flush()
     os.fsync(lock.fileno())
-    return Life(number, key), lock
+    return OwnLife(number, key, directory), lock
 
 
 def _key(path: Path) -> bytes:

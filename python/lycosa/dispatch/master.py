@@ -15,7 +15,7 @@ from lycosa.dispatch.grant import Grant
 from lycosa.dispatch.protocol import MAX_COUNT, MAX_PARTS
 from lycosa.dispatch.quotas import Quota, Quotas
 from lycosa.dispatch.refusal import Refusal
-from lycosa.dispatch.registry import Beat, Registry
+from lycosa.dispatch.registry import Beat, Registry, Ring
 
 #: Bits of a serial number that count within one life of a master; above them is the number of that life. Their sum
 #: stays below 2^53, the largest integer of JSON in JavaScript, for two million lives.
@@ -65,14 +65,16 @@ class Master:
         grant_seconds: float = 30.0,
         hold: float = 30.0,
         handover: float = 1.0,
+        ring: Ring | None = None,
     ) -> None:
-        """life: a number greater than that of each master before. key: signs grants.
+        """life: a number greater than that of each master before. key: signs grants. ring: the last one of before.
 
         period: of heartbeats. grant_seconds: for which a grant is valid. hold: for which a download server goes on
         without its master. handover: pause before a site is asked by another download server.
         """
         self.quotas = quotas
-        self.registry = Registry(now, period=period, hold=hold, handover=handover, is_first=life == 1)
+        times = {"period": period, "hold": hold, "handover": handover}
+        self.registry = Registry(now, **times, is_first=life == 1, ring=ring)
         self.accounts: dict[str, Account] = {}
         self._key, self._next, self._seconds = key, (life << COUNTED_BITS) + 1, grant_seconds
         self._floor = 0.0  # tag of the service that was served last

@@ -16,14 +16,14 @@ from lycosa.dispatch import audit, clock
 from lycosa.dispatch.access import check_access
 from lycosa.dispatch.grant import Grant
 from lycosa.dispatch.http import App, Call, Reply, Route, field, is_loopback, reply
-from lycosa.dispatch.life import State, kept
+from lycosa.dispatch.life import Life, LifeLost, State, kept
 from lycosa.dispatch.master import Master, Part
 from lycosa.dispatch.protocol import MAX_PARTS, PROTOCOL
 from lycosa.dispatch.quotas import NAME, Quotas
 from lycosa.dispatch.refusal import Refusal
-from lycosa.dispatch.registry import Beat
+from lycosa.dispatch.registry import Beat, Ring
 from lycosa.dispatch.serving import Tls, bind, serving
-from lycosa.errors import LycosaError
+from lycosa.errors import LycosaError, StorageError
 
 logger = logging.getLogger("lycosa")
 
@@ -38,13 +38,15 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 class MasterServer:
     """Answers questions and heartbeats by the rules of ``master``."""
 
-    def __init__(self, master: Master, public: bytes, now: Callable[[], float]) -> None:
-        """public: the public key of what the master signs. now: its clock, which never goes back.
+    def __init__(self, master: Master, life: Life, now: Callable[[], float]) -> None:
+        """life: of the master. now: its clock, which never goes back.
 
         Each answer that decides something reads the clock before: it raises Refusal once another master may serve.
         """
         self.master, self._now = master, now
-        self._public = base64.b64encode(public).decode()
+        self._public = base64.b64encode(life.key.public).decode()
+        self._life, self._noting = life, asyncio.Lock()
+        self._noted = master.registry.proposed().version  # of the ring that survives
         self.app = App(
             "master",
             {
@@ -81,7 +83,22 @@ class MasterServer:
         version = given.get("protocol")
         if version != PROTOCOL:
             raise Refusal("other-version", f"the download server has version {version!r:.20}, this master {PROTOCOL}")
-        return reply({**self.master.heartbeat(_beat(given), self._now()), "key": self._public})
+        answer = self.master.heartbeat(_beat(given), self._now())
+        await self._note_ring()
+        return reply({**answer, "key": self._public})
+
+    async def _note_ring(self) -> None:
+        """Have the ring survive this master, before any server is told of it."""
+        async with self._noting:
+            ring = self.master.registry.proposed()
+            if ring.version == self._noted:
+                return
+            try:
+                await self._life.note_ring(ring.text())
+            except (LifeLost, StorageError, OSError) as error:
+                logger.error("the ring cannot be kept, download servers are not told of it: %s", error)
+                raise Refusal("unavailable", "this master cannot write its state", after=1.0) from None
+            self._noted = ring.version
 
     async def _key(self, call: Call) -> Reply:
         """Tell the public key with which grants are verified."""
@@ -226,8 +243,9 @@ async def run_master(
                 life.check()
                 return read_clock()
 
-            master = Master(quotas, life.key, life.number, read_clock(), period=period, hold=hold, handover=handover)
-            server = MasterServer(master, life.key.public, now)
+            times = {"period": period, "hold": hold, "handover": handover}
+            master = Master(quotas, life.key, life.number, read_clock(), **times, ring=Ring.read(life.ring))
+            server = MasterServer(master, life, now)
             reload = functools.partial(_reload, master, load)
             if stood_by:
                 reload()

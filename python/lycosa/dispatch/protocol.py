@@ -16,7 +16,7 @@ SITE = "domain"
 
 #: Seconds for which requests are gathered after the first, and results, since a call costs as much as ten pages of
 #: them; so many requests, or bytes of results, are enough.
-GATHER_REQUESTS, GATHER_RESULTS = 0.04, 0.08
+GATHER_REQUESTS, GATHER_RESULTS = 0.04, 0.2
 ENOUGH_REQUESTS, ENOUGH_BYTES = 256, 2 << 20
 
 #: Media types: JSON; records of this project; lines of URLs, and results with lines of JSON, for other programs.

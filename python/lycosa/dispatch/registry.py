@@ -8,6 +8,7 @@ was answered and then starts nothing more. Sites that it owned are started elsew
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from lycosa.dispatch.admission import Load
 from lycosa.dispatch.refusal import Refusal
+from lycosa.errors import StorageError
 
 #: Replaced processes of a name that are remembered.
 EARLIER = 16
@@ -59,6 +61,23 @@ class Ring(NamedTuple):
     version: int
     members: Mapping[str, float]
     after: float  # the master's time before which sites with a new owner are not started
+
+    def text(self) -> str:
+        """Return what outlives a master; its times do not."""
+        return json.dumps({"version": self.version, "members": dict(self.members)})
+
+    @classmethod
+    def read(cls, text: str) -> Ring | None:
+        """Return the ring of a text, `None` for an empty one; raises StorageError."""
+        if not text:
+            return None
+        try:
+            given = json.loads(text)
+            members = {str(name): float(weight) for name, weight in given["members"].items()}
+            return cls(int(given["version"]), members, 0.0)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            allowed = "what a master wrote; without it, sites wait for --hold seconds"
+            raise StorageError(f"the ring {text!r:.100} is damaged; allowed: {allowed}") from None
 
 
 @dataclass(slots=True)
@@ -116,10 +135,20 @@ class Registry:
     ``look`` is to be called at least once a period.
     """
 
-    def __init__(self, now: float, *, period: float, hold: float, handover: float, is_first: bool = True) -> None:
-        """Know none yet. period: of heartbeats. is_first: no master was before this one.
+    def __init__(
+        self,
+        now: float,
+        *,
+        period: float,
+        hold: float,
+        handover: float,
+        is_first: bool = True,
+        ring: Ring | None = None,
+    ) -> None:
+        """Know no server yet. period: of heartbeats. is_first: no master was before this one.
 
-        Of an earlier master's ring it knows what servers report: some that have gone may still be fenced by it.
+        ring: the last one that servers were told of, with which they go on. Some of them may be cut off from this
+        master, and others may be new since the ring was told: until all have stopped or let go, sites do not move.
         """
         self.period, self.hold, self.handover = period, hold, handover
         self.servers: dict[str, Server] = {}
@@ -127,10 +156,19 @@ class Registry:
         self._floor = 0.0 if is_first else now + hold + handover  # of `after`, for sites that are new to a server
         self._look_at, self._looked = 0.0, now
         self._active: Ring | None = None
-        self._proposed = Ring(0, {}, 0.0)
-        self._gone: dict[str, float] = {}  # when members that are not live were heard last
-        self._fading: dict[str, Fading] = {}  # excluded ones that may still start downloads
+        self._proposed = Ring(0, {}, 0.0) if ring is None else ring._replace(after=self._floor)
+        #: When members that are not live were heard last: those of before have a grace.
+        self._gone = dict.fromkeys(self._proposed.members, now)
+        #: Excluded ones that may still start downloads.
+        self._fading = {
+            name: Fading(max(round(weight * SLOTS), 1), f"of {name}", now + hold)
+            for name, weight in self._proposed.members.items()
+        }
         self._deaf: dict[str, str] = {}  # processes of servers that report and confirm no ring
+
+    def proposed(self) -> Ring:
+        """Return the last ring: it is to outlive the master before any server is told of it."""
+        return self._proposed
 
     def beat(self, beat: Beat, now: float) -> Ring:
         """Take a heartbeat; returns the ring that the server is to confirm with its next one.
@@ -151,22 +189,13 @@ class Registry:
         known.beat, known.heard = beat, now
         for serial in beat.accepted:
             known.end(serial)
-        if self._proposed.version == 0 and beat.ring and beat.members:
-            # The master was restarted: the ring goes on. Members that are not heard of have a grace.
-            self._proposed = Ring(beat.ring, dict(beat.members), max(now + self.handover, self._floor))
-            others = {name: weight for name, weight in beat.members.items() if name != beat.server}
-            self._gone = dict.fromkeys(others, self._began)
-            until = self._began + self.hold
-            self._fading |= {
-                name: Fading(max(round(weight * SLOTS), 1), f"of {name}", until) for name, weight in others.items()
-            }
-        elif beat.ring >= self._proposed.version and beat.members and beat.members != self._proposed.members:
-            # Of two servers one had confirmed another ring before the restart: a new one supersedes both. To neither
-            # it is the next one: what was theirs in between is unknown, and waits for `after`.
-            self._proposed = Ring(beat.ring + 2, dict(self._proposed.members), self._proposed.after)
-            self._active = None
-        elif beat.ring > self._proposed.version:
-            self._proposed = Ring(beat.ring, dict(self._proposed.members), self._proposed.after)
+        is_same = beat.ring == self._proposed.version and beat.members == self._proposed.members
+        if beat.ring >= self._proposed.version and beat.members and not is_same:
+            # The state was lost, and with it rings that servers were told of: one that is the next one to nobody
+            # supersedes them all. What is whose is unknown, and waits for `after`.
+            self._floor = self._began + self.hold + self.handover
+            after = max(self._proposed.after, self._floor)
+            self._proposed = Ring(beat.ring + 2, dict(self._proposed.members), after)
             self._active = None
         self._gone.pop(beat.server, None)
         self._look(now)

@@ -66,7 +66,8 @@ CREATE TABLE lycosa_master (
     one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row),
     life bigint NOT NULL,
     signing_key bytea NOT NULL, -- whoever reads it can sign grants
-    valid double precision NOT NULL
+    valid double precision NOT NULL,
+    ring text NOT NULL DEFAULT '' -- of download servers, the last one that they were told of
 )
 """
 
@@ -124,8 +125,8 @@ class Database:
             await session.lock(valid / VALID_PERIODS, standing_by)
             await session.settle(valid)
             sent = now()
-            number, key = await session.begin(valid)
-            life = SharedLife(number, _core.SigningKey(key), session, valid)
+            number, key, ring = await session.begin(valid)
+            life = SharedLife(number, _core.SigningKey(key), ring, session, valid)
             life.until = sent + valid
             yield life
             # Nothing is decided any more: the next one need not wait. If that is not noted, it waits.
@@ -159,10 +160,14 @@ class Database:
 class SharedLife(Life):
     """A run of a master that has the lock."""
 
-    def __init__(self, number: int, key: _core.SigningKey, session: Session, valid: float) -> None:
+    def __init__(self, number: int, key: _core.SigningKey, ring: str, session: Session, valid: float) -> None:
         """valid: seconds for which a check is valid."""
-        super().__init__(number, key)
+        super().__init__(number, key, ring)
         self._session, self._valid = session, valid
+
+    async def note_ring(self, ring: str) -> None:
+        """Write it to the row."""
+        await self._session.note_ring(self.number, ring)
 
     async def keep(self) -> None:
         """Check again and again; raises LifeLost."""
@@ -219,13 +224,19 @@ class Session:
             await asyncio.sleep(min(left, valid / VALID_PERIODS))
             await self._run("SELECT 1")
 
-    async def begin(self, valid: float) -> tuple[int, bytes]:
-        """Begin a life; returns its number and the key."""
+    async def begin(self, valid: float) -> tuple[int, bytes, str]:
+        """Begin a life; returns its number, the key, and the ring."""
         begun = await self._run(
-            "UPDATE lycosa_master SET life = life + 1, valid = %s RETURNING life, signing_key", valid
+            "UPDATE lycosa_master SET life = life + 1, valid = %s RETURNING life, signing_key, ring", valid
         )
-        number, key = begun or (0, b"")
-        return int(number), bytes(key)
+        number, key, ring = begun or (0, b"", "")
+        return int(number), bytes(key), str(ring)
+
+    async def note_ring(self, number: int, ring: str) -> None:
+        """Note the ring of a life; raises LifeLost if another one has begun."""
+        query: LiteralString = "UPDATE lycosa_master SET ring = %s WHERE life = %s RETURNING life"
+        if await self._run(query, ring, number) is None:
+            raise LifeLost(f"another master serves by {self._database.shown}; {ENDS}")
 
     async def check(self, number: int, within: float) -> None:
         """Raise LifeLost unless this session has the lock, and the last life has this number."""

@@ -26,7 +26,7 @@ def quotas(policy: str = "gcra", **services: Any) -> Quotas:
     )
 
 
-def master(given: Quotas, now: float = START, life: int = 1, **settings: float) -> Master:
+def master(given: Quotas, now: float = START, life: int = 1, **settings: Any) -> Master:
     """A master of these quotas."""
     return Master(given, KEY, life, now, **settings)
 

@@ -1,7 +1,7 @@
 """No two download servers may start one site, whatever is lost, late, killed, cut off or restarted.
 
-A master and up to four servers play by their real rules; each server has clocks of its own. A process that is replaced
-by another one of its name may be alive, and cut off.
+A master and up to four servers play by their real rules; each server has clocks of its own. A process that is
+replaced by another one of its name may be alive, and cut off.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lycosa.dispatch.desk import Desk
 from lycosa.dispatch.master import Master
 from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.refusal import Refusal
+from lycosa.dispatch.registry import Ring
 from lycosa.records import Request, Requests
 
 from tests.unit.dispatch.helpers import KEY, START, quotas
@@ -39,6 +40,7 @@ class Sites(RuleBasedStateMachine):
         self.alive: list[Desk] = []
         self.late: dict[str, tuple[Desk, Any, float]] = {}  # answers on their way, and when their questions were sent
         self.last: dict[str, tuple[str, float]] = {}  # by URL: the process that might start it last, and when
+        self.noted: Ring | None = None  # the ring that outlives a master
         self.restart_master()
 
     @initialize(count=st.integers(2, 3))
@@ -70,11 +72,11 @@ class Sites(RuleBasedStateMachine):
 
     @rule()
     def restart_master(self) -> None:
-        """Another master, which knows nothing of the one before."""
+        """Another master, which knows of the one before what was noted."""
         self.life += 1
         times = {"period": PERIOD, "grant_seconds": 5.0, "hold": HOLD, "handover": HANDOVER}
         service = {"rate": 1_000, "placement": "owner"}
-        self.master = Master(quotas(news=service), KEY, self.life, self.now, **times)
+        self.master = Master(quotas(news=service), KEY, self.life, self.now, **times, ring=self.noted)
 
     @rule(name=NAMES, is_late=st.booleans())
     def beat(self, name: str, is_late: bool = False) -> None:
@@ -86,6 +88,7 @@ class Sites(RuleBasedStateMachine):
             answer = self.master.heartbeat(desk.beat("http://d.example", 128, 1.0), self.now)
         except Refusal:
             return
+        self.noted = self.master.registry.proposed()
         if is_late:
             self.late[name] = (desk, answer, self.now)
         else:
