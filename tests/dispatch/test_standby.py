@@ -218,11 +218,12 @@ def test_a_master_that_was_stopped_grants_nothing_when_it_goes_on(masters: Maste
 def test_the_next_master_has_the_ring_of_the_one_before(masters: Masters) -> None:
     first, second = masters.start_both()
     beat(masters.urls[0])
+    masters.postgres.run("UPDATE lycosa_master SET ring = replace(ring, '1,', '7,')", masters.database)
     first.process.kill()
     second.told("listening on")
     beat(masters.urls[1])
     [[kept]] = masters.postgres.run("SELECT ring FROM lycosa_master", masters.database)
-    assert json.loads(kept) == {"version": 1, "members": {"d": 10 / 128}}
+    assert json.loads(kept) == {"version": 7, "members": {"d": 10 / 128}, "processes": {"d": "p"}}
 
 
 def test_a_database_that_does_not_answer_ends_the_master(masters: Masters) -> None:

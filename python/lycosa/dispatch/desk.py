@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -74,20 +74,27 @@ class Queue:
     bytes: int = 0
 
 
+#: The members of a ring, each with its weight.
+Members = tuple[tuple[str, float], ...]
+
+
 class Owners(NamedTuple):
     """A ring, and what it means for one download server."""
 
     version: int
     ring: _core.Ring | None  # None: it has no members
-    members: Mapping[str, float]
-    after: float  # the master's time before which sites that came with it are not started
+    members: Members
+    #: The master's time before which sites that came with it are not started, and the same by this machine's clock as
+    #: it was told: another master may have another clock. Infinite: not all servers have confirmed the ring.
+    after: float = math.inf
+    at: float = math.inf
 
 
 #: A ring without members, by which no site is anybody's.
 NOTHING = _core.Ring({})
 
-#: Rings that follow each other and are not settled, of which a server keeps what is its own by all.
-UNSETTLED = 8
+#: Different rings that follow each other and are not settled, of which a server keeps what is its own by all.
+UNSETTLED = 64
 
 
 class Sites(NamedTuple):
@@ -141,9 +148,9 @@ class Desk:
         self._offset, self._skew = wall - now, SKEW  # master's time − ours, and how wrong it may be
         self._heard, self._hold = float("-inf"), 0.0
         self._successes = self._failures = 0
-        self._owners = Owners(0, None, {}, 0.0)
+        self._owners = Owners(0, None, ())
         #: Sites that are this server's by all of these have been its own since the first; `None`: there are none.
-        self._before: tuple[_core.Ring, ...] | None = None
+        self._before: dict[Members, _core.Ring] | None = None
 
     def beat(self, address: str, slots: int, speed: float) -> Beat:
         """Return the next heartbeat; one at a time is under way."""
@@ -159,7 +166,7 @@ class Desk:
             self._failures,
             tuple(self._accepted),
             self._owners.version,
-            self._owners.members,
+            dict(self._owners.members),
             self._clocks,
             {service: queue.urls for service, queue in self._queues.items()},
         )
@@ -175,41 +182,37 @@ class Desk:
             self._public = _core.VerifyingKey(base64.b64decode(answer["key"]))
         self.services = answer["services"]
         given = answer["ring"]
-        after = math.inf if given["after"] is None else given["after"]  # None: not all servers have confirmed it
         has_moved: bool = given["version"] != self._owners.version
         if has_moved:
-            members = dict(given["members"])
             self._settle(now)
-            self._before = self._kept(given["version"])
-            self._owners = Owners(given["version"], _core.Ring(members) if members else None, members, after)
-        else:
-            self._is_used(after)
+            self._before = self._kept(given["version"], given["missed"])
+            members = given["members"]
+            self._owners = Owners(given["version"], _core.Ring(members) if members else None, _listed(members))
+        if given["after"] is not None:
+            self._is_used(given["after"])
         return has_moved
 
-    def _kept(self, version: int) -> tuple[_core.Ring, ...] | None:
-        """Return the rings of sites that stay this server's own with a ring that is its next one.
+    def _kept(self, version: int, missed: Sequence[Mapping[str, float]]) -> dict[Members, _core.Ring] | None:
+        """Return the rings of sites that stay this server's own with another ring.
 
-        Others may have started sites by each ring that has not come to its time here, and by rings that were missed.
+        missed: the members of rings between the last one and this one. Others may have started sites by each ring
+        that has not come to its time here; if one is not known, they may have started any.
         """
-        if self._before is None or version != self._owners.version + 1 or len(self._before) == UNSETTLED:
+        if self._before is None or version != self._owners.version + 1 + len(missed):
             return None
-        ring = self._owners.ring or NOTHING
-        return self._before if ring is self._before[-1] else (*self._before, ring)
+        between = {_listed(members): _core.Ring(dict(members)) if members else NOTHING for members in missed}
+        kept = {**self._before, self._owners.members: self._owners.ring or NOTHING, **between}
+        return kept if len(kept) <= UNSETTLED else None
 
     def _is_used(self, after: float) -> None:
-        """Note the time from which on sites may be started by the ring: the latest that was told, once it is used."""
-        if after < math.inf:
-            before = self._owners.after
-            self._owners = self._owners._replace(after=after if before == math.inf else max(before, after))
-
-    def _settles_at(self) -> float:
-        """Return the time from which on sites may be started by the ring alone."""
-        return self._owners.after - self._offset + self._skew
+        """Note the time from which on sites may be started by the ring, which is used: the latest that was told."""
+        if self._owners.after == math.inf or after > self._owners.after:
+            self._owners = self._owners._replace(after=after, at=after - self._offset + self._skew)
 
     def _settle(self, now: float) -> None:
         """Take the ring's sites for this server's own once their time has come: a later ring only takes some away."""
-        if self._owners.ring is not None and now >= self._settles_at():
-            self._before = (self._owners.ring,)
+        if self._owners.ring is not None and now >= self._owners.at:
+            self._before = {self._owners.members: self._owners.ring}
 
     def verify(self, text: str, service: str, client: str, digest: str, size: int, now: float) -> Grant:
         """Return the grant of a text if the client may submit so many bytes with it now; raises Refusal.
@@ -384,8 +387,8 @@ class Desk:
     def sites(self, now: float) -> Sites:
         """Return which sites may be started now: those of the ring, before its time of them what was its own."""
         self._settle(now)
-        owners, is_settled = self._owners, now >= self._settles_at()
-        before = () if is_settled else (self._before or (NOTHING,))
+        owners, is_settled = self._owners, now >= self._owners.at
+        before = () if is_settled else (NOTHING,) if self._before is None else self._before.values()
         return Sites(owners.version, is_settled, (owners.ring or NOTHING, *before))
 
     def version(self) -> int:
@@ -402,11 +405,11 @@ class Desk:
             raise Refusal("ring-changed", "some of the sites are another download server's", after=1.0)
         self._is_used(after)
         self._settle(now)
-        at = self._settles_at()
+        at = self._owners.at
         if self._before is None:
             return [(at, requests)]
         batches, own = list[tuple[float, Requests]](), requests
-        for ring in self._before:
+        for ring in self._before.values():
             parts = own.split(ring, SITE)
             own = parts.pop(self.name, Requests())
             batches += [(at, part) for part in parts.values()]
@@ -421,3 +424,8 @@ class Desk:
             return requests, Requests()
         gone = [index >= 0 and serial not in self._submissions for serial, index in requests.tickets()]
         return requests.select([not left for left in gone]), requests.select(gone)
+
+
+def _listed(members: Mapping[str, float]) -> Members:
+    """Return members in an order of their own."""
+    return tuple(sorted(members.items()))

@@ -29,7 +29,7 @@ class Life:
     """One run of a master."""
 
     def __init__(self, number: int, key: _core.SigningKey, ring: str) -> None:
-        """number: greater than that of each run before. key: signs grants. ring: the last one, "" without."""
+        """number: greater than that of each run before. key: signs grants. ring: ``Kept`` as text, or ""."""
         self.number, self.key, self.ring = number, key, ring
         self.until = math.inf  # of `clock.now`: from then on another master may serve
 
@@ -39,7 +39,7 @@ class Life:
             raise Refusal("unavailable", "this master has lost its database; ask another one", after=1.0)
 
     async def note_ring(self, ring: str) -> None:
-        """Have a ring survive this run; raises StorageError, LifeLost."""
+        """Have a ring survive this run; raises StorageError, LifeLost, OSError."""
         raise NotImplementedError
 
     async def keep(self) -> None:
@@ -53,7 +53,9 @@ class OwnLife(Life):
     def __init__(self, number: int, key: _core.SigningKey, directory: Path) -> None:
         """directory: has the ring in a file."""
         self._file = directory / "ring"
-        super().__init__(number, key, self._file.read_text(encoding="utf-8") if self._file.exists() else "")
+        super().__init__(
+            number, key, self._file.read_text(encoding="utf-8", errors="replace") if self._file.exists() else ""
+        )
 
     async def note_ring(self, ring: str) -> None:
         """Write it to the file."""

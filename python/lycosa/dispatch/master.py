@@ -15,7 +15,7 @@ from lycosa.dispatch.grant import Grant
 from lycosa.dispatch.protocol import MAX_COUNT, MAX_PARTS
 from lycosa.dispatch.quotas import Quota, Quotas
 from lycosa.dispatch.refusal import Refusal
-from lycosa.dispatch.registry import Beat, Registry, Ring
+from lycosa.dispatch.registry import Beat, Kept, Registry
 
 #: Bits of a serial number that count within one life of a master; above them is the number of that life. Their sum
 #: stays below 2^53, the largest integer of JSON in JavaScript, for two million lives.
@@ -65,16 +65,16 @@ class Master:
         grant_seconds: float = 30.0,
         hold: float = 30.0,
         handover: float = 1.0,
-        ring: Ring | None = None,
+        kept: Kept | None = None,
     ) -> None:
-        """life: a number greater than that of each master before. key: signs grants. ring: the last one of before.
+        """life: a number greater than that of each master before. key: signs grants. kept: by the one before.
 
         period: of heartbeats. grant_seconds: for which a grant is valid. hold: for which a download server goes on
         without its master. handover: pause before a site is asked by another download server.
         """
         self.quotas = quotas
         times = {"period": period, "hold": hold, "handover": handover}
-        self.registry = Registry(now, **times, is_first=life == 1, ring=ring)
+        self.registry = Registry(now, **times, is_first=life == 1, kept=kept)
         self.accounts: dict[str, Account] = {}
         self._key, self._next, self._seconds = key, (life << COUNTED_BITS) + 1, grant_seconds
         self._floor = 0.0  # tag of the service that was served last
@@ -92,6 +92,7 @@ class Master:
                 "version": ring.version,
                 "members": dict(ring.members),
                 "after": ring.after if is_active else None,
+                "missed": [dict(one.members) for one in self.registry.missed(beat.ring)],
             },
             "services": {
                 name: self._of_service(name, quota, beat.server, starting, now)

@@ -21,7 +21,7 @@ from lycosa.dispatch.master import Master, Part
 from lycosa.dispatch.protocol import MAX_PARTS, PROTOCOL
 from lycosa.dispatch.quotas import NAME, Quotas
 from lycosa.dispatch.refusal import Refusal
-from lycosa.dispatch.registry import Beat, Ring
+from lycosa.dispatch.registry import Beat, Kept
 from lycosa.dispatch.serving import Tls, bind, serving
 from lycosa.errors import LycosaError, StorageError
 
@@ -45,8 +45,8 @@ class MasterServer:
         """
         self.master, self._now = master, now
         self._public = base64.b64encode(life.key.public).decode()
-        self._life, self._noting = life, asyncio.Lock()
-        self._noted = master.registry.proposed().version  # of the ring that survives
+        self._life, self._keeping, self._is_failing = life, asyncio.Lock(), False
+        self._kept = master.registry.kept()
         self.app = App(
             "master",
             {
@@ -83,22 +83,34 @@ class MasterServer:
         version = given.get("protocol")
         if version != PROTOCOL:
             raise Refusal("other-version", f"the download server has version {version!r:.20}, this master {PROTOCOL}")
-        answer = self.master.heartbeat(_beat(given), self._now())
-        await self._note_ring()
+        beat, now = _beat(given), self._now()
+        answer = self.master.heartbeat(beat, now)
+        if not await self._keep():
+            # What was kept goes on, and no site moves.
+            answer["ring"] = {
+                "version": self._kept.version,
+                "members": self._kept.members,
+                "after": None,
+                "missed": [],
+            }
+            self.master.registry.excuse(beat.server, now)
         return reply({**answer, "key": self._public})
 
-    async def _note_ring(self) -> None:
-        """Have the ring survive this master, before any server is told of it."""
-        async with self._noting:
-            ring = self.master.registry.proposed()
-            if ring.version == self._noted:
-                return
+    async def _keep(self) -> bool:
+        """Have ring and processes survive this master, before any server is told of them; returns whether they do."""
+        async with self._keeping:
+            kept = self.master.registry.kept()
+            if kept == self._kept:
+                return True
             try:
-                await self._life.note_ring(ring.text())
+                await self._life.note_ring(kept.text())
             except (LifeLost, StorageError, OSError) as error:
-                logger.error("the ring cannot be kept, download servers are not told of it: %s", error)
-                raise Refusal("unavailable", "this master cannot write its state", after=1.0) from None
-            self._noted = ring.version
+                if not self._is_failing:
+                    logger.error("the state cannot be written, no site moves meanwhile: %s", error)
+                self._is_failing = True
+                return False
+            self._kept, self._is_failing = kept, False
+            return True
 
     async def _key(self, call: Call) -> Reply:
         """Tell the public key with which grants are verified."""
@@ -244,7 +256,7 @@ async def run_master(
                 return read_clock()
 
             times = {"period": period, "hold": hold, "handover": handover}
-            master = Master(quotas, life.key, life.number, read_clock(), **times, ring=Ring.read(life.ring))
+            master = Master(quotas, life.key, life.number, read_clock(), **times, kept=Kept.read(life.ring))
             server = MasterServer(master, life, now)
             reload = functools.partial(_reload, master, load)
             if stood_by:

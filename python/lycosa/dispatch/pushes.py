@@ -106,6 +106,8 @@ class Pushes:
                             await self._greet(receiver, key)  # it is still there
                 except Refusal as refusal:
                     logger.info("results of client %s of %s are not pushed: %s", key[1], key[0], refusal)
+                    if refusal.code == "no-capacity":
+                        pause = max(refusal.after, FIRST_PAUSE)  # it is there, and its caller is slow
                 except (aiohttp.ClientError, TimeoutError, OSError) as error:
                     logger.info("the receiver of client %s of %s does not answer: %s", key[1], key[0], error)
             await asyncio.sleep(pause)

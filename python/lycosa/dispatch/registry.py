@@ -9,14 +9,16 @@ was answered and then starts nothing more. Sites that it owned are started elsew
 from __future__ import annotations
 
 import json
-from collections import Counter
+import logging
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lycosa.dispatch.admission import Load
 from lycosa.dispatch.refusal import Refusal
-from lycosa.errors import StorageError
+
+logger = logging.getLogger("lycosa")
 
 #: Replaced processes of a name that are remembered.
 EARLIER = 16
@@ -26,6 +28,9 @@ MISSED = 2
 
 #: Periods for which a server may report without confirming the ring that it is told.
 HEEDED = 10
+
+#: Rings that are told to a server that has missed them.
+RINGS = 64
 
 #: Concurrent downloads that are the weight 1 in a ring, which is 256 of its points; a weight has at least one in
 #: twenty.
@@ -62,22 +67,33 @@ class Ring(NamedTuple):
     members: Mapping[str, float]
     after: float  # the master's time before which sites with a new owner are not started
 
+
+class Kept(NamedTuple):
+    """What of a registry outlives its master: the last ring that servers were told of, and who they are."""
+
+    version: int
+    members: Mapping[str, float]
+    processes: Mapping[str, str]
+
     def text(self) -> str:
-        """Return what outlives a master; its times do not."""
-        return json.dumps({"version": self.version, "members": dict(self.members)})
+        """Return it as text."""
+        return json.dumps(
+            {name: value if name == "version" else dict(value) for name, value in self._asdict().items()}
+        )
 
     @classmethod
-    def read(cls, text: str) -> Ring | None:
-        """Return the ring of a text, `None` for an empty one; raises StorageError."""
+    def read(cls, text: str) -> Kept | None:
+        """Return what a text says, `None` if it is empty, or damaged, which is told: then sites wait for ``hold``."""
         if not text:
             return None
         try:
             given = json.loads(text)
             members = {str(name): float(weight) for name, weight in given["members"].items()}
-            return cls(int(given["version"]), members, 0.0)
+            processes = {str(name): str(process) for name, process in given["processes"].items()}
+            return cls(int(given["version"]), members, processes)
         except (ValueError, TypeError, KeyError, AttributeError):
-            allowed = "what a master wrote; without it, sites wait for --hold seconds"
-            raise StorageError(f"the ring {text!r:.100} is damaged; allowed: {allowed}") from None
+            logger.warning("the ring in the state is damaged: %.100r; all sites wait for --hold seconds", text)
+            return None
 
 
 @dataclass(slots=True)
@@ -143,12 +159,12 @@ class Registry:
         hold: float,
         handover: float,
         is_first: bool = True,
-        ring: Ring | None = None,
+        kept: Kept | None = None,
     ) -> None:
         """Know no server yet. period: of heartbeats. is_first: no master was before this one.
 
-        ring: the last one that servers were told of, with which they go on. Some of them may be cut off from this
-        master, and others may be new since the ring was told: until all have stopped or let go, sites do not move.
+        kept: of the master before: servers go on with its ring. Some of them may be cut off from this master: until
+        these have stopped, sites do not move.
         """
         self.period, self.hold, self.handover = period, hold, handover
         self.servers: dict[str, Server] = {}
@@ -156,7 +172,10 @@ class Registry:
         self._floor = 0.0 if is_first else now + hold + handover  # of `after`, for sites that are new to a server
         self._look_at, self._looked = 0.0, now
         self._active: Ring | None = None
-        self._proposed = Ring(0, {}, 0.0) if ring is None else ring._replace(after=self._floor)
+        kept = kept or Kept(0, {}, {})
+        self._proposed = Ring(kept.version, kept.members, self._floor)
+        self._superseded: deque[Ring] = deque(maxlen=RINGS)  # of this master, the last ones
+        self._processes = dict(kept.processes)  # the last of each name
         #: When members that are not live were heard last: those of before have a grace.
         self._gone = dict.fromkeys(self._proposed.members, now)
         #: Excluded ones that may still start downloads.
@@ -166,9 +185,21 @@ class Registry:
         }
         self._deaf: dict[str, str] = {}  # processes of servers that report and confirm no ring
 
-    def proposed(self) -> Ring:
-        """Return the last ring: it is to outlive the master before any server is told of it."""
-        return self._proposed
+    def kept(self) -> Kept:
+        """Return what is to outlive the master before the server that was heard of last is told anything."""
+        known = {*self._proposed.members, *self.servers}
+        processes = {name: process for name, process in self._processes.items() if name in known}
+        return Kept(self._proposed.version, self._proposed.members, processes)
+
+    def missed(self, version: int) -> list[Ring]:
+        """Return the rings between a version and the present one; an empty list if not all are known."""
+        found = [ring for ring in self._superseded if ring.version > version]
+        return found if len(found) == self._proposed.version - version - 1 else []
+
+    def excuse(self, server: str, now: float) -> None:
+        """Note that it is not a server's fault that it has not confirmed the ring."""
+        if server in self.servers:
+            self.servers[server].heeded = now
 
     def beat(self, beat: Beat, now: float) -> Ring:
         """Take a heartbeat; returns the ring that the server is to confirm with its next one.
@@ -176,7 +207,9 @@ class Registry:
         Raises Refusal (name-in-use) for a process that another one of its name has replaced.
         """
         known = self.servers.get(beat.server)
-        if known is not None and beat.process in known.earlier:
+        # One that was cut off, while another one of its name was known, has a ring; a new one has none.
+        is_old = beat.ring > 0 and self._processes.get(beat.server, beat.process) != beat.process
+        if is_old or (known is not None and beat.process in known.earlier):
             raise Refusal("name-in-use", f"{beat.server} is another process since then")
         if self._deaf.get(beat.server) == beat.process and beat.ring != self._proposed.version:
             return self._proposed
@@ -195,6 +228,7 @@ class Registry:
             # supersedes them all. What is whose is unknown, and waits for `after`.
             self._floor = self._began + self.hold + self.handover
             after = max(self._proposed.after, self._floor)
+            self._superseded.clear()
             self._proposed = Ring(beat.ring + 2, dict(self._proposed.members), after)
             self._active = None
         self._gone.pop(beat.server, None)
@@ -215,6 +249,7 @@ class Registry:
             self._proposed = self._proposed._replace(after=after)
             if self._active is not None:
                 self._active = self._proposed
+        self._processes[beat.server] = beat.process
         self.servers[beat.server] = Server(beat, now, earlier, heeded=now)
         return self.servers[beat.server]
 
@@ -295,6 +330,8 @@ class Registry:
             removed = [self._gone[name] for name in self._proposed.members if name in self._gone]
             until = max((heard + self.hold for heard in removed), default=now)
             after = max(max(until, now) + self.handover, self._proposed.after, self._floor)
+            if self._proposed.version:
+                self._superseded.append(self._proposed)
             self._proposed = Ring(self._proposed.version + 1, members, after)
             self._active = None
             self._gone = {name: heard for name, heard in self._gone.items() if name in members}

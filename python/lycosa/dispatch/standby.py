@@ -67,7 +67,7 @@ CREATE TABLE lycosa_master (
     life bigint NOT NULL,
     signing_key bytea NOT NULL, -- whoever reads it can sign grants
     valid double precision NOT NULL,
-    ring text NOT NULL DEFAULT '' -- of download servers, the last one that they were told of
+    ring text NOT NULL DEFAULT '' -- of download servers, the last one that they were told of, and their processes
 )
 """
 

@@ -31,12 +31,18 @@ def desk(**settings: Any) -> Desk:
 
 
 def hear(
-    one: Desk, now: float, version: int = 1, members: tuple[str, ...] = ("d1",), after: float | None = 0.0
+    one: Desk,
+    now: float,
+    version: int = 1,
+    members: tuple[str, ...] = ("d1",),
+    after: float | None = 0.0,
+    missed: tuple[tuple[str, ...], ...] = (),
 ) -> None:
-    """Have the master answer a heartbeat. after: `None`: not all servers have confirmed the ring."""
+    """Have the master answer a heartbeat. after: `None`: not all servers have confirmed the ring. missed: members."""
     one.beat("http://d1.example", 10, 0.0)
     told = WALL + after - NOW if after else after
-    ring = {"version": version, "members": dict.fromkeys(members, 1.0), "after": told}
+    between = [dict.fromkeys(one, 1.0) for one in missed]
+    ring = {"version": version, "members": dict.fromkeys(members, 1.0), "after": told, "missed": between}
     answer = {
         "now": WALL + now - NOW,
         "period": 1.0,
@@ -397,6 +403,25 @@ def test_a_site_that_was_another_servers_by_a_ring_in_between_is_not_its_own() -
     batches = submit(one, grant(batch, ring=4, after=WALL + 40), batch, now=NOW + 3)
     assert {url for at, part in batches if at <= NOW + 3 for url in urls(part)} == mine
     assert sum(len(part) for _, part in batches) == 200
+
+
+def test_rings_that_it_has_missed_take_away_what_was_others() -> None:
+    one = desk()
+    hear(one, NOW, 2, ("d1", "d2"))
+    hear(one, NOW + 3, 5, ("d1", "d2"), after=None, missed=(("d1",), ("d1", "d2", "d3")))
+    assert own(one, NOW + 3) == urls(owners(["d1", "d2", "d3"])["d1"])
+    hear(one, NOW + 4, 7, ("d1", "d2"), after=None, missed=(("d2",),))
+    assert own(one, NOW + 4) == set(), "by ring 6 all were those of d2"
+
+
+def test_another_masters_clock_does_not_move_the_time_that_was_told() -> None:
+    one = desk()
+    hear(one, NOW, 2, ("d1", "d2"))
+    hear(one, NOW + 1, 3, ("d1",), after=NOW + 31)
+    both = own(one, NOW + 2)
+    one._offset += 60.0
+    assert own(one, NOW + 30) == both
+    assert len(own(one, NOW + 31)) == 200
 
 
 def test_after_many_rings_that_nobody_used_it_waits_for_one_that_is() -> None:

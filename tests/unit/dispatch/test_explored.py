@@ -21,7 +21,7 @@ from lycosa.dispatch.master import Master, Part
 from lycosa.dispatch.pending import Pending
 from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.refusal import Refusal
-from lycosa.dispatch.registry import Ring
+from lycosa.dispatch.registry import Kept
 from lycosa.records import Request, Requests
 
 from tests.unit.dispatch.helpers import KEY, START, quotas
@@ -52,7 +52,7 @@ class World:
         self.now, self.life, self.processes = START, 0, 0
         self.desks: dict[str, Desk] = {}
         self.queues: dict[str, list[tuple[int, int]]] = {name: [] for name in servers}
-        self.noted: Ring | None = None  # the ring that outlives a master
+        self.kept: Kept | None = None  # what outlives a master
         self.start_master()
         for name in servers:
             self.start_desk(name)
@@ -69,7 +69,7 @@ class World:
         self.life += 1
         service: dict[str, Any] = {"rate": 1_000, "placement": self.placement}
         settings = {"period": PERIOD, "grant_seconds": GRANT, "hold": HOLD, "handover": 0.5}
-        self.master = Master(quotas(news=service), KEY, self.life, self.now, **settings, ring=self.noted)
+        self.master = Master(quotas(news=service), KEY, self.life, self.now, **settings, kept=self.kept)
 
     def start_desk(self, name: str) -> None:
         self.processes += 1
@@ -79,7 +79,7 @@ class World:
     def beat(self, name: str) -> None:
         desk = self.desks[name]
         answer = self.master.heartbeat(desk.beat("http://d.example", 128, 1.0), self.now)
-        self.noted = self.master.registry.proposed()
+        self.kept = self.master.registry.kept()
         desk.answered(answer, self.now, self.now)
 
     # The events.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lycosa.dispatch.refusal import Refusal
-from lycosa.dispatch.registry import Registry, Ring
-from lycosa.errors import StorageError
+from lycosa.dispatch.registry import Kept, Registry, Ring
 
 from tests.unit.dispatch.helpers import START, beat
 
@@ -24,8 +23,8 @@ class Fleet:
             self.known[name] = told
 
 
-def registry(now: float = START, is_first: bool = True, ring: Ring | None = None) -> Registry:
-    return Registry(now, period=1.0, hold=30.0, handover=1.0, is_first=is_first, ring=ring)
+def registry(now: float = START, is_first: bool = True, kept: Kept | None = None) -> Registry:
+    return Registry(now, period=1.0, hold=30.0, handover=1.0, is_first=is_first, kept=kept)
 
 
 def test_a_ring_is_used_once_all_have_confirmed_it() -> None:
@@ -68,7 +67,7 @@ def test_a_restarted_master_goes_on_with_the_ring_of_its_servers() -> None:
     for second in range(4):
         fleet.beat(START + second)
     version = fleet.known["a"].version
-    fleet.registry = fresh = registry(START + 10, is_first=False, ring=fleet.registry.proposed())
+    fleet.registry = fresh = registry(START + 10, is_first=False, kept=fleet.registry.kept())
     fleet.beat(START + 10.1, "a")
     assert fresh.ring() is None, "b may be alive"
     fleet.beat(START + 10.9, "b")
@@ -84,7 +83,7 @@ def test_a_restarted_master_gives_up_servers_that_it_never_hears_of(name: str) -
     fleet = Fleet(registry(), "a", "b")
     for second in range(4):
         fleet.beat(START + second)
-    fleet.registry = fresh = registry(START + 10, is_first=False, ring=fleet.registry.proposed())
+    fleet.registry = fresh = registry(START + 10, is_first=False, kept=fleet.registry.kept())
     for tenth in range(50):
         fleet.beat(START + 10 + tenth / 10, name)
     ring = fresh.ring()
@@ -100,28 +99,51 @@ def test_a_restarted_master_knows_that_a_server_was_excluded() -> None:
     # b is excluded and does not know of it, and the master is restarted.
     for second in range(4, 9):
         fleet.beat(START + second, "a")
-    kept = fleet.registry.proposed()
+    kept = fleet.registry.kept()
     assert set(kept.members) == {"a"}
-    fleet.registry = registry(START + 10, is_first=False, ring=kept)
+    fleet.registry = registry(START + 10, is_first=False, kept=kept)
     fleet.beat(START + 10.1, "b")
     told = fleet.known["b"]
     assert told.version == kept.version + 1, "not the next one to b: of what was its own a may start some"
     assert told.after >= START + 10 + 30
 
 
-def test_a_ring_outlives_a_master_as_text() -> None:
-    ring = Ring(7, {"a": 1.0, "b": 0.25}, 3.0)
-    assert Ring.read(ring.text()) == Ring(7, {"a": 1.0, "b": 0.25}, 0.0)
-    assert Ring.read("") is None
-    for damaged in (
-        "{",
-        "[]",
-        '{"version": 7}',
-        '{"version": "x", "members": {}}',
-        '{"version": 1, "members": {"a": []}}',
-    ):
-        with pytest.raises(StorageError, match="damaged; allowed: what a master wrote"):
-            Ring.read(damaged)
+def test_what_outlives_a_master_is_text(caplog: pytest.LogCaptureFixture) -> None:
+    kept = Kept(7, {"a": 1.0, "b": 0.25}, {"a": "p1", "b": "p2"})
+    assert Kept.read(kept.text()) == kept
+    assert Kept.read("") is None
+    assert not caplog.records
+    for damaged in ("{", "[]", "\ufffd", '{"version": 7}', '{"version": "x", "members": {}, "processes": {}}'):
+        caplog.clear()
+        assert Kept.read(damaged) is None
+        assert "all sites wait for --hold seconds" in caplog.text
+
+
+def test_a_replaced_process_is_refused_by_the_next_master_too() -> None:
+    fleet = Fleet(registry(), "a", "b")
+    for second in range(4):
+        fleet.beat(START + second)
+    ring = fleet.known["a"]
+    fleet.registry.beat(beat("a", process="new"), START + 4)
+    fleet.registry = fresh = registry(START + 40, is_first=False, kept=fleet.registry.kept())
+    with pytest.raises(Refusal, match="name-in-use"):
+        fleet.beat(START + 41, "a")  # it was cut off, and is heard of before the new one
+    fresh.beat(beat("a", process="new", ring=ring.version, members=dict(ring.members)), START + 41)
+    fresh.beat(beat("a", process="newest"), START + 42)
+
+
+def test_rings_that_a_server_has_missed_are_told() -> None:
+    one = registry()
+    fleet = Fleet(one, "a", "b", "c")
+    for second in range(4):
+        fleet.beat(START + second)
+    before = fleet.known["a"].version
+    fleet.beat(START + 4, "d")
+    fleet.beat(START + 4.1, "e")
+    [missed] = one.missed(before)
+    assert set(missed.members) == {"a", "b", "c", "d"}
+    assert one.missed(before + 1) == []
+    assert registry(kept=one.kept()).missed(before) == [], "the next master does not know them"
 
 
 def test_of_two_versions_that_are_reported_after_a_restart_neither_is_believed() -> None:

@@ -17,7 +17,7 @@ from lycosa.dispatch.desk import Desk
 from lycosa.dispatch.master import Master
 from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.refusal import Refusal
-from lycosa.dispatch.registry import Ring
+from lycosa.dispatch.registry import Kept
 from lycosa.records import Request, Requests
 
 from tests.unit.dispatch.helpers import KEY, START, quotas
@@ -40,8 +40,9 @@ class Sites(RuleBasedStateMachine):
         self.alive: list[Desk] = []
         self.late: dict[str, tuple[Desk, Any, float]] = {}  # answers on their way, and when their questions were sent
         self.last: dict[str, tuple[str, float]] = {}  # by URL: the process that might start it last, and when
-        self.noted: Ring | None = None  # the ring that outlives a master
-        self.restart_master()
+        self.kept: Kept | None = None  # what outlives a master
+        self.step = 0.0  # of the master's clock
+        self.restart_master(0.0)
 
     @initialize(count=st.integers(2, 3))
     def begin(self, count: int) -> None:
@@ -70,13 +71,14 @@ class Sites(RuleBasedStateMachine):
             gone = self.desks.pop(name)
             self.alive = [desk for desk in self.alive if desk is not gone]
 
-    @rule()
-    def restart_master(self) -> None:
-        """Another master, which knows of the one before what was noted."""
+    @rule(step=st.sampled_from([0.0, 0.0, 60.0, -60.0]))
+    def restart_master(self, step: float) -> None:
+        """Another master, which knows of the one before what was kept; its clock may be another one."""
         self.life += 1
+        self.step += step
         times = {"period": PERIOD, "grant_seconds": 5.0, "hold": HOLD, "handover": HANDOVER}
         service = {"rate": 1_000, "placement": "owner"}
-        self.master = Master(quotas(news=service), KEY, self.life, self.now, **times, ring=self.noted)
+        self.master = Master(quotas(news=service), KEY, self.life, self.now + self.step, **times, kept=self.kept)
 
     @rule(name=NAMES, is_late=st.booleans())
     def beat(self, name: str, is_late: bool = False) -> None:
@@ -84,15 +86,29 @@ class Sites(RuleBasedStateMachine):
         desk = self.desks.get(name)
         if desk is None or name in self.late:
             return
-        try:
-            answer = self.master.heartbeat(desk.beat("http://d.example", 128, 1.0), self.now)
-        except Refusal:
-            return
-        self.noted = self.master.registry.proposed()
-        if is_late:
+        answer = self.asked(desk)
+        if answer is not None and is_late:
             self.late[name] = (desk, answer, self.now)
-        else:
+        elif answer is not None:
             desk.answered(answer, self.now, self.now)
+
+    @rule(number=st.integers(0, 3))
+    def beat_of_old(self, number: int) -> None:
+        """A process that was cut off and replaced is heard of again."""
+        old = [desk for desk in self.alive if self.desks.get(desk.name) is not desk]
+        if number < len(old) and (answer := self.asked(old[number])) is not None:
+            old[number].answered(answer, self.now, self.now)
+
+    def asked(self, desk: Desk) -> Any:
+        """The master's answer to a heartbeat; a process that is refused ends."""
+        try:
+            answer = self.master.heartbeat(desk.beat("http://d.example", 128, 1.0), self.now + self.step)
+        except Refusal:
+            self.alive = [one for one in self.alive if one is not desk]
+            self.desks = {name: one for name, one in self.desks.items() if one is not desk}
+            return None
+        self.kept = self.master.registry.kept()
+        return answer
 
     @rule(name=NAMES, is_lost=st.booleans())
     def answer(self, name: str, is_lost: bool) -> None:
@@ -106,7 +122,7 @@ class Sites(RuleBasedStateMachine):
     def later(self, by: float) -> None:
         """Time passes in silence."""
         self.now += by
-        self.master.registry.look(self.now)
+        self.master.registry.look(self.now + self.step)
 
     @rule(silent=st.sets(NAMES, max_size=2), deaf=st.sets(NAMES, max_size=2), count=st.integers(1, 3))
     def period(self, silent: Set[str], deaf: Set[str] = frozenset(), count: int = 1) -> None:
@@ -117,6 +133,7 @@ class Sites(RuleBasedStateMachine):
                 self.beat(name, is_late=name in deaf)
                 if name in deaf:
                     self.late.pop(name, None)
+            self.no_site_may_be_started_twice()
 
     def own(self, desk: Desk) -> set[str]:
         """The URLs that a server may start now."""
@@ -129,6 +146,7 @@ class Sites(RuleBasedStateMachine):
     def no_site_may_be_started_twice(self) -> None:
         """Where another process might start a site before, the pause is over."""
         found = {desk.process: self.own(desk) for desk in self.alive}
+        assert sum(map(len, found.values())) == len(set().union(*found.values())), "two may start a site now"
         for process, urls in found.items():
             for url in urls:
                 before, when = self.last.get(url, (process, 0.0))
@@ -148,3 +166,29 @@ class Sites(RuleBasedStateMachine):
 
 Sites.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 TestSites = Sites.TestCase
+
+
+def test_servers_that_are_heard_of_go_on_while_others_come_and_go() -> None:
+    names = ("d1", "d2", "d3", "d4")
+    one = Sites()
+    for name in names:
+        one.start(name, stays=False)
+    for _ in range(60):
+        one.later(0.25)
+        for name in names:
+            one.beat(name)
+    own = {name: one.own(one.desks[name]) for name in names}
+    assert set().union(*own.values()) == {request.url for request in SOME}
+    # Each is heard of in another tenth of the second; two of them restart and are silent for a little longer than it
+    # takes to be excluded, so that some servers hear of one ring in two.
+    for tick in range(120):
+        if tick in (10, 13):
+            one.end("d3" if tick == 10 else "d4")
+        if tick in (33, 37):
+            one.start("d3" if tick == 33 else "d4", stays=False)
+        one.later(0.1)
+        for number, name in enumerate(names):
+            if tick % 10 == 3 * number and name in one.desks:
+                one.beat(name)
+        one.no_site_may_be_started_twice()
+        assert all(one.own(one.desks[name]) >= own[name] for name in ("d1", "d2")), f"after {tick / 10} s"
