@@ -125,14 +125,6 @@ def test_a_stopped_crawl_finishes_what_is_in_flight(tmp_path: Path) -> None:
     assert counts["done"] == seen < counts["known"]
 
 
-def test_what_the_last_outcomes_have_changed_is_looked_at(tmp_path: Path) -> None:
-    made = stages(tmp_path, {"/": (200, HTML, b"")})
-    looks: list[bool] = []
-    batches = list(run(made, Control(), lambda: looks.append(made.frontier.idle())))
-    assert len(batches) > 0
-    assert looks[-1]
-
-
 def test_a_page_has_everything_that_was_received(tmp_path: Path) -> None:
     body = "<title>Größe</title><link rel=canonical href=/c>".encode("latin-1")
     headers = [

@@ -142,7 +142,7 @@ class HttpCache(Middleware):
         suiting = [entry for entry in found if rules.suits(entry.stored, asked)]
         now = self._clock()
         others = [entry for entry in found * self._always if rules.is_of_visitor(entry.stored, asked)]
-        for entry in sorted(suiting or others, key=lambda entry: entry.stored.date, reverse=True):
+        for entry in sorted(suiting or others, key=lambda entry: entry.stored.recency, reverse=True):
             if self._always or rules.may_use(entry.stored, fields, now):
                 answer = self._answer(request, entry, now)
                 if answer is not None:

@@ -74,6 +74,11 @@ class Stored:
         return self.received_at if given is None else given
 
     @property
+    def recency(self) -> tuple[float, float]:
+        """What is greater the later the response was made: dates are whole seconds, of two the one received later."""
+        return self.date, self.received_at
+
+    @property
     def validators(self) -> list[tuple[str, str]]:
         """The fields of a request by which the site says whether it has changed (RFC 9111 section 4.3.1)."""
         named = (("if-none-match", "etag"), ("if-modified-since", "last-modified"))
@@ -226,7 +231,7 @@ def confirmed(candidates: Sequence[Stored], fields: Fields) -> Stored | None:
         same = [one for one in candidates if modified in (None, value_of(one.fields, "last-modified"))]
         if modified is None and len(candidates) > 1:
             return None
-    return max(same, key=lambda one: one.date, default=None)
+    return max(same, key=lambda one: one.recency, default=None)
 
 
 def opaque(tag: str | None) -> str | None:
@@ -264,4 +269,4 @@ def _of_same_origin(url: str, reference: str) -> str | None:
 
 def newest(stored: Iterable[Stored]) -> Stored | None:
     """Return the response that was made last."""
-    return max(stored, key=lambda one: one.date, default=None)
+    return max(stored, key=lambda one: one.recency, default=None)

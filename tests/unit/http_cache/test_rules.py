@@ -156,6 +156,13 @@ def test_a_response_is_used_with_its_age_and_without_the_fields_that_no_cache_na
     assert used[0][0] == "cache-control"
 
 
+def test_of_two_responses_of_one_second_the_one_that_was_received_later_is_newer() -> None:
+    fields = (("date", date(THEN)), ("etag", '"1"'))
+    before, after = (Stored(200, "", fields, (), THEN, THEN + late) for late in (0.1, 0.4))
+    assert rules.newest([before, after]) is rules.newest([after, before]) is after
+    assert rules.confirmed([before, after], [("etag", '"1"')]) is after
+
+
 def test_a_304_confirms_the_response_with_its_entity_tag_or_date() -> None:
     old, new = stored(("etag", '"a"'), ("date", date(-9))), stored(("etag", 'W/"b"'), ("date", date(0)))
     assert rules.confirmed([old, new], [("etag", '"a"')]) is old
