@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -25,7 +26,7 @@ class LifeLost(LycosaError):
     """Another master may serve by now: this one has to end, and may be started again."""
 
 
-class Life:
+class Life(ABC):
     """One run of a master."""
 
     def __init__(self, number: int, key: _core.SigningKey, ring: str) -> None:
@@ -38,9 +39,9 @@ class Life:
         if now() >= self.until:
             raise Refusal("unavailable", "this master has lost its database; ask another one", after=1.0)
 
+    @abstractmethod
     async def note_ring(self, ring: str) -> None:
         """Have a ring survive this run; raises StorageError, LifeLost, OSError."""
-        raise NotImplementedError
 
     async def keep(self) -> None:
         """Keep it until this is cancelled; raises LifeLost as soon as another master may serve."""

@@ -45,7 +45,7 @@ class MasterServer:
         """
         self.master, self._now = master, now
         self._public = base64.b64encode(life.key.public).decode()
-        self._life, self._keeping, self._is_failing = life, asyncio.Lock(), False
+        self._life, self._noting, self._is_failing = life, asyncio.Lock(), False
         self._kept = master.registry.kept()
         self.app = App(
             "master",
@@ -85,7 +85,7 @@ class MasterServer:
             raise Refusal("other-version", f"the download server has version {version!r:.20}, this master {PROTOCOL}")
         beat, now = _beat(given), self._now()
         answer = self.master.heartbeat(beat, now)
-        if not await self._keep():
+        if not await self._note_ring():
             # What was kept goes on, and no site moves.
             answer["ring"] = {
                 "version": self._kept.version,
@@ -96,9 +96,9 @@ class MasterServer:
             self.master.registry.excuse(beat.server, now)
         return reply({**answer, "key": self._public})
 
-    async def _keep(self) -> bool:
+    async def _note_ring(self) -> bool:
         """Have ring and processes survive this master, before any server is told of them; returns whether they do."""
-        async with self._keeping:
+        async with self._noting:
             kept = self.master.registry.kept()
             if kept == self._kept:
                 return True

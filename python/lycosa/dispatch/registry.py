@@ -8,7 +8,6 @@ was answered and then starts nothing more. Sites that it owned are started elsew
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lycosa.dispatch.admission import Load
+from lycosa.dispatch.jsons import read_json, write_json
 from lycosa.dispatch.refusal import Refusal
 
 logger = logging.getLogger("lycosa")
@@ -77,9 +77,7 @@ class Kept(NamedTuple):
 
     def text(self) -> str:
         """Return it as text."""
-        return json.dumps(
-            {name: value if name == "version" else dict(value) for name, value in self._asdict().items()}
-        )
+        return write_json(self._asdict()).decode()
 
     @classmethod
     def read(cls, text: str) -> Kept | None:
@@ -87,7 +85,7 @@ class Kept(NamedTuple):
         if not text:
             return None
         try:
-            given = json.loads(text)
+            given = read_json(text.encode())
             members = {str(name): float(weight) for name, weight in given["members"].items()}
             processes = {str(name): str(process) for name, process in given["processes"].items()}
             return cls(int(given["version"]), members, processes)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from lycosa import _core
+from lycosa.dispatch.desk import Desk
 from lycosa.dispatch.master import Master
+from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.quotas import Quota, Quotas
 from lycosa.dispatch.registry import Beat
+from lycosa.records import Requests
 
 #: The master's key of all tests.
 KEY = _core.SigningKey(_core.new_identity_key())
@@ -60,3 +63,9 @@ def beat_until_ready(one: Master, *servers: str, now: float = START, **changed: 
             answer = one.heartbeat(beat(server, ring=known["version"], members=known["members"], **changed), now)
     assert one.registry.ring() is not None
     return answer
+
+
+def own(desk: Desk, now: float, some: Requests) -> set[str]:
+    """The URLs of some requests whose sites are a download server's by every ring that counts now."""
+    parts = [some.split(ring, SITE).get(desk.name, Requests()) for ring in desk.sites(now).rings]
+    return set.intersection(*({request.url for request in part} for part in parts))

@@ -8,10 +8,10 @@ import pytest
 from lycosa import _core
 from lycosa.dispatch.desk import UNSETTLED, Desk
 from lycosa.dispatch.grant import Grant, digest_of
-from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.refusal import Refusal
 from lycosa.records import Request, Requests
 
+from tests.unit.dispatch import helpers
 from tests.unit.dispatch.helpers import KEY
 
 #: The machine's clock when tests begin, and the master's.
@@ -353,8 +353,7 @@ def urls(part: Requests) -> set[str]:
 
 def own(one: Desk, now: float) -> set[str]:
     """The URLs, of two hundred sites, that may be started here."""
-    batch, rings = requests(200), one.sites(now).rings
-    return set.intersection(*(urls(batch.split(ring, SITE).get("d1", Requests())) for ring in rings))
+    return helpers.own(one, now, requests(200))
 
 
 def test_sites_that_come_with_a_ring_wait_until_all_have_confirmed_it_and_its_time_has_come() -> None:

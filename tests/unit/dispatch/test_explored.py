@@ -24,7 +24,7 @@ from lycosa.dispatch.refusal import Refusal
 from lycosa.dispatch.registry import Kept
 from lycosa.records import Request, Requests
 
-from tests.unit.dispatch.helpers import KEY, START, quotas
+from tests.unit.dispatch.helpers import KEY, START, own, quotas
 
 PUBLIC = _core.VerifyingKey(KEY.public)
 
@@ -203,15 +203,12 @@ class World:
         assert len(self.delivered) == len(set(self.delivered)), "delivered twice"
         assert len(self.pending) + len(self.delivered) == len(URLS), "lost"
         if self.placement == "owner":
-            starting = [url for name, desk in self.desks.items() for url in self.own(name, desk)]
+            starting = [url for desk in self.desks.values() for url in self.own(desk)]
             assert len(starting) == len(set(starting)), "two servers may start a site"
 
-    def own(self, name: str, desk: Desk) -> set[str]:
+    def own(self, desk: Desk) -> set[str]:
         """The URLs of some sites that a server may start now."""
-        if not desk.may_start(self.now):
-            return set()
-        parts = [SOME.split(ring, SITE).get(name, Requests()) for ring in desk.sites(self.now).rings]
-        return set.intersection(*({request.url for request in part} for part in parts))
+        return own(desk, self.now, SOME) if desk.may_start(self.now) else set()
 
     def recover(self) -> None:
         """The trouble is over: messages arrive, time passes."""

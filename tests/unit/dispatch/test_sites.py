@@ -15,12 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from lycosa import _core
 from lycosa.dispatch.desk import Desk
 from lycosa.dispatch.master import Master
-from lycosa.dispatch.protocol import SITE
 from lycosa.dispatch.refusal import Refusal
 from lycosa.dispatch.registry import Kept
 from lycosa.records import Request, Requests
 
-from tests.unit.dispatch.helpers import KEY, START, quotas
+from tests.unit.dispatch.helpers import KEY, START, own, quotas
 
 NAMES = st.sampled_from(["d1", "d2", "d3", "d4"])
 
@@ -137,10 +136,7 @@ class Sites(RuleBasedStateMachine):
 
     def own(self, desk: Desk) -> set[str]:
         """The URLs that a server may start now."""
-        if not desk.may_start(self.now):
-            return set()
-        parts = [SOME.split(ring, SITE).get(desk.name, Requests()) for ring in desk.sites(self.now).rings]
-        return set.intersection(*({request.url for request in part} for part in parts))
+        return own(desk, self.now, SOME) if desk.may_start(self.now) else set()
 
     @invariant()
     def no_site_may_be_started_twice(self) -> None:
