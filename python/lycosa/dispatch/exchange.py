@@ -137,8 +137,8 @@ class Exchange:
         pause, is_wanted = FIRST_PAUSE, True
         try:
             # The last question, with nothing under way any more, confirms what was taken over before.
-            while is_wanted or self._pending.places().get(place):
-                is_wanted = bool(self._pending.places().get(place))
+            while is_wanted or place in self._pending.places():
+                is_wanted = place in self._pending.places()
                 try:
                     last, content = await self._results(place, caller, WAIT if is_wanted else 0)
                     self._after[place] = max(self._after.get(place, 0), last)

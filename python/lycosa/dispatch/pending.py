@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -27,6 +27,15 @@ class Granted(Generic[T]):
     mailbox: int | None = None  # in which the results will be; None: its submission is under way; 0: one not known
 
 
+@dataclass(slots=True)
+class Downloading(Generic[T]):
+    """The grants of one place: a client has hundreds, and looks at each batch of results what is left."""
+
+    grants: dict[int, Granted[T]] = field(default_factory=dict)  # by serial number
+    left: int = 0
+    mailbox: int | None = None  # in which the results of all accepted ones are; None: they are to be looked at
+
+
 class Pending(Generic[T]):
     """The requests of a client until their results are there."""
 
@@ -35,7 +44,8 @@ class Pending(Generic[T]):
         self._is_wanted = is_wanted
         self._waiting: deque[T] = deque()
         self._parked: list[tuple[float, list[T]]] = []
-        self._grants: dict[int, Granted[T]] = {}
+        self._grants: dict[int, Granted[T]] = {}  # by serial number
+        self._downloading: dict[Place, Downloading[T]] = {}
         self.settled = 0
         self.again = 0  # requests that were granted more than once
         self.unwanted = 0  # results that came twice, or too late
@@ -47,7 +57,7 @@ class Pending(Generic[T]):
 
     def under_way(self) -> int:
         """Return the number of requests that are granted and have no result."""
-        return sum(granted.left for granted in self._grants.values())
+        return sum(one.left for one in self._downloading.values())
 
     def add(self, requests: Iterable[T]) -> None:
         """Add requests."""
@@ -98,10 +108,23 @@ class Pending(Generic[T]):
         """Note what of a grant has no result and is wanted; a grant of which nothing is left leaves."""
         kept = [request if request is not None and self._is_wanted(request) else None for request in requests]
         left = len(kept) - kept.count(None)
+        self._remove(serial)
         if left:
-            self._grants[serial] = Granted(place, kept, left, mailbox)
-        else:
-            self._grants.pop(serial, None)
+            granted = self._grants[serial] = Granted(place, kept, left, mailbox)
+            downloading = self._downloading.setdefault(place, Downloading())
+            downloading.grants[serial] = granted
+            downloading.left += left
+
+    def _remove(self, serial: int) -> Granted[T] | None:
+        """Remove a grant, if it is there, and return it."""
+        granted = self._grants.pop(serial, None)
+        if granted is not None:
+            downloading = self._downloading[granted.place]
+            del downloading.grants[serial]
+            downloading.left -= granted.left
+            if not downloading.grants:
+                del self._downloading[granted.place]
+        return granted
 
     def granted(self, serial: int, place: Place, requests: list[T]) -> None:
         """Note requests that are submitted with a grant."""
@@ -112,9 +135,16 @@ class Pending(Generic[T]):
         granted = self._grants.get(serial)
         if granted is not None:
             granted.mailbox = mailbox
+            downloading = self._downloading[granted.place]
+            if downloading.mailbox != mailbox:
+                downloading.mailbox = None
 
     def only(self, place: Place, mailbox: int) -> int:
         """Have requests wait again whose results were in an earlier mailbox of a server; returns how many."""
+        downloading = self._downloading.get(place)
+        if downloading is None or downloading.mailbox == mailbox:
+            return 0
+        downloading.mailbox = mailbox
         gone = []
         for serial, granted in self._accepted(place):
             granted.mailbox = granted.mailbox or mailbox
@@ -124,12 +154,13 @@ class Pending(Generic[T]):
 
     def _accepted(self, place: Place) -> list[tuple[int, Granted[T]]]:
         """Return the grants that a download server has accepted: what becomes of others their submissions tell."""
-        of_place = [(serial, one) for serial, one in self._grants.items() if one.place == place]
-        return [(serial, one) for serial, one in of_place if one.mailbox is not None]
+        downloading = self._downloading.get(place)
+        grants = {} if downloading is None else downloading.grants
+        return [(serial, one) for serial, one in grants.items() if one.mailbox is not None]
 
     def failed(self, serial: int) -> int:
         """Have requests wait again whose grant has come to nothing; returns how many."""
-        granted = self._grants.pop(serial, None)
+        granted = self._remove(serial)
         if granted is None:
             return 0
         left = self._wanted(request for request in granted.requests if request is not None)
@@ -139,8 +170,8 @@ class Pending(Generic[T]):
 
     def live(self, processes: Mapping[str, str]) -> int:
         """Have requests wait again whose download server is gone; returns how many. processes: of live servers."""
-        gone = [serial for serial, one in self._grants.items() if processes.get(one.place[0]) != one.place[1]]
-        return sum(self.failed(serial) for serial in gone)
+        gone = [one for (server, process), one in self._downloading.items() if processes.get(server) != process]
+        return sum(self.failed(serial) for one in gone for serial in list(one.grants))
 
     def lost(self, place: Place) -> int:
         """Have requests wait again that a download server had accepted and has forgotten; returns how many."""
@@ -155,8 +186,9 @@ class Pending(Generic[T]):
             return None
         granted.requests[index] = None
         granted.left -= 1
+        self._downloading[granted.place].left -= 1
         if granted.left == 0:
-            del self._grants[serial]
+            self._remove(serial)
         self.settled += 1
         return request
 
@@ -169,7 +201,4 @@ class Pending(Generic[T]):
 
     def places(self) -> dict[Place, int]:
         """Return where requests are being downloaded, and how many."""
-        found: dict[Place, int] = {}
-        for granted in self._grants.values():
-            found[granted.place] = found.get(granted.place, 0) + granted.left
-        return found
+        return {place: one.left for place, one in self._downloading.items()}

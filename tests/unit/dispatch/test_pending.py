@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -68,6 +70,25 @@ class Requests(RuleBasedStateMachine):
         if self.serials:
             self.pending.failed(self.serials[which % len(self.serials)][0])
 
+    @rule(which=st.integers(0, 100), mailbox=st.integers(0, 2))
+    def accept(self, which: int, mailbox: int) -> None:
+        if self.serials:
+            self.pending.accepted(self.serials[which % len(self.serials)][0], mailbox)
+
+    @rule(server=st.sampled_from(["a", "b"]), process=st.sampled_from(["1", "2"]), mailbox=st.integers(1, 2))
+    def hear_of_mailbox(self, server: str, process: str, mailbox: int) -> None:
+        """Whatever was looked at before: only what is in this mailbox, or is being submitted, stays granted."""
+        place = (server, process)
+        self.pending.only(place, mailbox)
+        left = {one.mailbox for one in self.pending._grants.values() if one.place == place}
+        assert left <= {mailbox, None}
+
+    @rule(server=st.sampled_from(["a", "b"]), process=st.sampled_from(["1", "2"]))
+    def lose(self, server: str, process: str) -> None:
+        place = (server, process)
+        self.pending.lost(place)
+        assert all(one.mailbox is None for one in self.pending._grants.values() if one.place == place)
+
     @rule(groups=st.integers(1, 3))
     def forget(self, groups: int) -> None:
         """Of every third request, or two of three, or all: what has no result is not wanted any more."""
@@ -86,6 +107,14 @@ class Requests(RuleBasedStateMachine):
         taken = sum(request not in self.forgotten for requests in self.taken for request in requests)
         assert len(self.pending) + taken + len(self.settled) + len(self.forgotten) == self.added
         assert self.forgotten.isdisjoint(self.settled), "a result of what is not wanted is unwanted"
+
+    @invariant()
+    def what_is_at_a_place_is_counted(self) -> None:
+        left = Counter[tuple[str, str]]()
+        for granted in self.pending._grants.values():
+            left[granted.place] += sum(request is not None for request in granted.requests)
+        assert self.pending.places() == left
+        assert self.pending.under_way() == left.total()
 
     def teardown(self) -> None:
         """In the end every request can be settled."""
