@@ -72,6 +72,22 @@ fn bodies_that_are_not_wanted_are_skipped() {
 }
 
 #[test]
+fn of_bodies_that_are_not_wanted_next_to_nothing_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let all: Vec<_> = (0..100).map(|number| page(number, 30_000)).collect();
+    written(directory.path(), 64 << 20, &all);
+    let mut reader = Reader::open(directory.path(), Bodies::None).unwrap();
+    let (mut copied, mut filled) = (0, 0..0);
+    while reader.next_entry().unwrap().is_some() {
+        if reader.filled() != filled {
+            filled = reader.filled();
+            copied += filled.end - filled.start;
+        }
+    }
+    assert!(copied < 100 * 2_000, "{copied} bytes of 100 pages with 30,000 each");
+}
+
+#[test]
 fn bounds_hold_by_entries_and_by_all_that_they_hold() {
     let directory = tempfile::tempdir().unwrap();
     let mut entries: Vec<_> = (0..10).map(|number| page(number, 10_000)).collect();
