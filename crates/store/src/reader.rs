@@ -24,7 +24,7 @@ use crate::layout::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::segment;
 
 /// Smallest read size, and the largest in sequential reading, which keeps calls rare.
-const WINDOW_BYTES: std::ops::RangeInclusive<usize> = 4 << 10..=1 << 20;
+const WINDOW_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 20;
 
 /// A cursor in the log. It never blocks: at the end it returns `None`, and later calls return what was added.
 #[derive(Debug)]
@@ -387,7 +387,7 @@ impl Reader {
                 None if in_a_row => self.window * 2,
                 None => *WINDOW_BYTES.start(),
             };
-            self.window = wanted.min(*WINDOW_BYTES.end());
+            self.window = wanted.clamp(*WINDOW_BYTES.start(), *WINDOW_BYTES.end());
             let readable = (self.start + self.length).min(self.limit()) - self.position;
             let wanted = count.max(self.window.min(to_usize(readable)));
             if self.buffer.len() < wanted || self.buffer.len() > 2 * wanted.max(*WINDOW_BYTES.end()) {
