@@ -23,8 +23,11 @@ use crate::error::LogError;
 use crate::layout::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::segment;
 
-/// Smallest read size, and the largest in sequential reading, which keeps calls rare.
-const WINDOW_BYTES: std::ops::RangeInclusive<usize> = 1 << 10..=1 << 20;
+/// Read size after a jump, and its maximum in sequential reading. The first covers small records; the second keeps calls rare.
+const WINDOW_BYTES: std::ops::RangeInclusive<usize> = 16 << 10..=1 << 20;
+
+/// Smallest read size behind a body that was passed over and exceeds the first window.
+const SMALLEST_WINDOW_BYTES: usize = 1 << 10;
 
 /// A cursor in the log. It never blocks: at the end it returns `None`, and later calls return what was added.
 #[derive(Debug)]
@@ -41,8 +44,11 @@ pub struct Reader {
     buffer: Vec<u8>,
     filled: std::ops::Range<Position>,
     window: usize,
-    /// What the last frame needed whose body was passed over, if that was since bytes were read; the next one needs about as much.
+    /// What the last frame needed before its body, if that was large and passed over; the next one needs about as much.
     jumped: Option<usize>,
+    /// Sizes of the reads into the buffer.
+    #[cfg(test)]
+    pub(crate) reads: Vec<usize>,
 }
 
 /// Which bodies are read; records refer to the others by position ([`Body::Log`]).
@@ -136,6 +142,8 @@ impl Reader {
                 filled: 0..0,
                 window: *WINDOW_BYTES.start(),
                 jumped: None,
+                #[cfg(test)]
+                reads: Vec::new(),
             }),
             _ => {
                 let end = start.unwrap_or(first) + length;
@@ -154,12 +162,6 @@ impl Reader {
         let mut reader = Reader::open_at(directory, position, Bodies::All)?;
         let frame = reader.next_frame()?;
         Ok(frame.and_then(|frame| frame.body.memory().cloned()).unwrap_or_default())
-    }
-
-    /// The range of the log that the buffer has.
-    #[cfg(test)]
-    pub(crate) fn filled(&self) -> std::ops::Range<Position> {
-        self.filled.clone()
     }
 
     /// Position of the next frame.
@@ -279,6 +281,7 @@ impl Reader {
             return Err(self.damaged());
         }
         let position = self.position;
+        self.jumped = None;
         let body = match self.bodies.include(header.kind) {
             true => self.body(&header)?.into(),
             false => {
@@ -379,15 +382,14 @@ impl Reader {
     fn bytes(&mut self, count: usize) -> Result<&[u8], LogError> {
         let end = self.position + count as u64;
         if self.position < self.filled.start || end > self.filled.end {
-            // Sequential reads double the window. Where bodies are passed over it is as small as can be: to copy 16 KB that are in
-            // no cache of the processor takes 35 µs.
+            // Sequential reads double the window. Behind a large body that was passed over it is as small as can be: to copy 16 KB that
+            // are in no cache of the processor takes 35 µs. Where bodies are smaller the system reads ahead, which it would not with gaps.
             let in_a_row = self.filled.contains(&self.position) || self.position == self.filled.end;
-            let wanted = match self.jumped.take() {
-                Some(before) => before + before / 8,
-                None if in_a_row => self.window * 2,
+            self.window = match self.jumped.take() {
+                Some(before) => (before + before / 8).clamp(SMALLEST_WINDOW_BYTES, *WINDOW_BYTES.end()),
+                None if in_a_row => (self.window * 2).min(*WINDOW_BYTES.end()),
                 None => *WINDOW_BYTES.start(),
             };
-            self.window = wanted.clamp(*WINDOW_BYTES.start(), *WINDOW_BYTES.end());
             let readable = (self.start + self.length).min(self.limit()) - self.position;
             let wanted = count.max(self.window.min(to_usize(readable)));
             if self.buffer.len() < wanted || self.buffer.len() > 2 * wanted.max(*WINDOW_BYTES.end()) {
@@ -396,6 +398,8 @@ impl Reader {
             self.filled = 0..0;
             let read = self.segment.read_exact_at(&mut self.buffer[..wanted], self.position - self.start);
             read.map_err(|error| self.io(error))?;
+            #[cfg(test)]
+            self.reads.push(wanted);
             self.filled = self.position..self.position + wanted as u64;
         }
         let from = to_usize(self.position - self.filled.start);

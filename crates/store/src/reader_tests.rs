@@ -71,20 +71,40 @@ fn bodies_that_are_not_wanted_are_skipped() {
     assert_eq!(Reader::body_at(directory.path(), positions[0]).unwrap(), vec![b'x'; 100_000]);
 }
 
-#[test]
-fn of_bodies_that_are_not_wanted_next_to_nothing_is_read() {
-    let directory = tempfile::tempdir().unwrap();
-    let all: Vec<_> = (0..100).map(|number| page(number, 30_000)).collect();
-    written(directory.path(), 64 << 20, &all);
-    let mut reader = Reader::open(directory.path(), Bodies::None).unwrap();
-    let (mut copied, mut filled) = (0, 0..0);
-    while reader.next_entry().unwrap().is_some() {
-        if reader.filled() != filled {
-            filled = reader.filled();
-            copied += filled.end - filled.start;
-        }
+/// A page with so many links, each of about 60 bytes, and a body.
+fn linking(number: usize, links: usize, body: usize) -> Entry<'static> {
+    let mut page = outcome(number, body);
+    for at in 0..links {
+        let link = CrawlUrl::parse(&format!("http://example.com/{number}/{at:040}")).unwrap();
+        page.links.push(&link, false);
     }
-    assert!(copied < 100 * 2_000, "{copied} bytes of 100 pages with 30,000 each");
+    Entry::Outcome(page.into())
+}
+
+#[test]
+fn of_large_bodies_that_are_not_wanted_next_to_nothing_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let all: Vec<_> = (0..100).map(|number| linking(number, 40 + number % 20, 30_000)).collect();
+    let positions = written(directory.path(), 64 << 20, &all);
+    let mut reader = Reader::open(directory.path(), Bodies::None).unwrap();
+    while reader.next_entry().unwrap().is_some() {}
+    let (facts, read) =
+        (reader.position() - positions[0] - 100 * 30_000, reader.reads.iter().sum::<usize>() as u64);
+    assert!(facts > 100 * 2_000, "{facts} bytes are not what pages have");
+    assert!(read < facts * 2, "{read} bytes for {facts}");
+    assert!(reader.reads.len() < 180, "{} reads of 100 pages", reader.reads.len());
+}
+
+#[test]
+fn small_records_are_read_many_at_a_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let all: Vec<_> = (0..1_000).map(|number| page(number, 900)).collect();
+    written(directory.path(), 64 << 20, &all);
+    for bodies in [Bodies::None, Bodies::Robots, Bodies::All] {
+        let mut reader = Reader::open(directory.path(), bodies).unwrap();
+        while reader.next_entry().unwrap().is_some() {}
+        assert!(reader.reads.len() < 150, "{bodies:?}: {} reads of 1,000 pages", reader.reads.len());
+    }
 }
 
 #[test]
@@ -311,6 +331,36 @@ fn a_page_full_of_false_headers_does_not_hold_up_the_search() {
 }
 
 proptest! {
+    #[test]
+    fn what_bodies_are_read_changes_nothing_else(
+        pages in proptest::collection::vec((any::<bool>(), 0..60_usize, 0..40_000_usize), 0..30),
+        segment in 20..200_000_u64,
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let all: Vec<_> = (0..).zip(&pages).map(|(number, (is_robots, links, body))| {
+            let Entry::Outcome(mut page) = linking(number, *links, *body) else { unreachable!() };
+            if *is_robots {
+                page.to_mut().response.request.purpose = Purpose::Robots;
+            }
+            Entry::Outcome(page)
+        }).collect();
+        let positions = written(directory.path(), segment, &all);
+        for bodies in [Bodies::None, Bodies::Robots, Bodies::All] {
+            let mut reader = Reader::open(directory.path(), bodies).unwrap();
+            for (entry, position) in all.iter().zip(&positions) {
+                let mut expected = entry.clone();
+                let Entry::Outcome(page) = &mut expected else { unreachable!() };
+                let is_read = bodies == Bodies::All || (bodies == Bodies::Robots && page.request().purpose == Purpose::Robots);
+                let received = page.to_mut().response.result.as_mut().unwrap();
+                if !is_read && !received.body.is_empty() {
+                    received.body = Body::Log { position: *position, length: received.body.len() };
+                }
+                prop_assert_eq!(reader.next_entry().unwrap().map(|logged| logged.entry), Some(expected));
+            }
+            prop_assert!(reader.next_entry().unwrap().is_none());
+        }
+    }
+
     #[test]
     fn any_entries_come_back(entries in proptest::collection::vec(any_entry(), 0..20), segment in 20..3000_u64) {
         let directory = tempfile::tempdir().unwrap();
