@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 #: Services, and URLs a second of each.
 RATES = {"one": 100, "two": 150, "three": 200}
 
-#: Policies of a master, and the seconds of each: two whole minutes and more, since one of them counts by the minute.
+#: Policies of a master, and the seconds of each; one of them counts by the minute.
 POLICIES = ("minute-window", "gcra")
-SECONDS, QUICK_SECONDS = 150, 15
+SECONDS, QUICK_SECONDS = 300, 15
 
 #: Enough hosts that no pause of a site is the limit: each is asked every second and a half at most.
 HOSTS, SPEED = 3_000, 50
