@@ -281,13 +281,12 @@ impl Reader {
             return Err(self.damaged());
         }
         let position = self.position;
-        self.jumped = None;
-        let body = match self.bodies.include(header.kind) {
+        let is_read = self.bodies.include(header.kind);
+        let is_large = to_usize(header.body.into()) > *WINDOW_BYTES.start();
+        self.jumped = (is_large && !is_read).then_some(before_body);
+        let body = match is_read {
             true => self.body(&header)?.into(),
-            false => {
-                self.jumped = (to_usize(header.body.into()) > *WINDOW_BYTES.start()).then_some(before_body);
-                Body::Log { position, length: header.body.into() }
-            }
+            false => Body::Log { position, length: header.body.into() },
         };
         self.position += header.frame_bytes();
         let from = to_usize(position - self.filled.start);

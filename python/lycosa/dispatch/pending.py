@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -28,12 +28,11 @@ class Granted(Generic[T]):
 
 
 @dataclass(slots=True)
-class Downloading(Generic[T]):
-    """The grants of one place: a client has hundreds, and looks at each batch of results what is left."""
+class Downloading:
+    """What of one place is told at each batch of results, without a walk over the client's grants."""
 
-    grants: dict[int, Granted[T]] = field(default_factory=dict)  # by serial number
-    left: int = 0
-    mailbox: int | None = None  # in which the results of all accepted ones are; None: they are to be looked at
+    left: int = 0  # requests without a result
+    mailbox: int | None = None  # in which the results of all accepted grants are; None: it is to be looked at
 
 
 class Pending(Generic[T]):
@@ -45,7 +44,7 @@ class Pending(Generic[T]):
         self._waiting: deque[T] = deque()
         self._parked: list[tuple[float, list[T]]] = []
         self._grants: dict[int, Granted[T]] = {}  # by serial number
-        self._downloading: dict[Place, Downloading[T]] = {}
+        self._downloading: dict[Place, Downloading] = {}
         self.settled = 0
         self.again = 0  # requests that were granted more than once
         self.unwanted = 0  # results that came twice, or too late
@@ -110,19 +109,16 @@ class Pending(Generic[T]):
         left = len(kept) - kept.count(None)
         self._remove(serial)
         if left:
-            granted = self._grants[serial] = Granted(place, kept, left, mailbox)
-            downloading = self._downloading.setdefault(place, Downloading())
-            downloading.grants[serial] = granted
-            downloading.left += left
+            self._grants[serial] = Granted(place, kept, left, mailbox)
+            self._downloading.setdefault(place, Downloading()).left += left
 
     def _remove(self, serial: int) -> Granted[T] | None:
         """Remove a grant, if it is there, and return it."""
         granted = self._grants.pop(serial, None)
         if granted is not None:
             downloading = self._downloading[granted.place]
-            del downloading.grants[serial]
             downloading.left -= granted.left
-            if not downloading.grants:
+            if not downloading.left:
                 del self._downloading[granted.place]
         return granted
 
@@ -154,9 +150,8 @@ class Pending(Generic[T]):
 
     def _accepted(self, place: Place) -> list[tuple[int, Granted[T]]]:
         """Return the grants that a download server has accepted: what becomes of others their submissions tell."""
-        downloading = self._downloading.get(place)
-        grants = {} if downloading is None else downloading.grants
-        return [(serial, one) for serial, one in grants.items() if one.mailbox is not None]
+        of_place = [(serial, one) for serial, one in self._grants.items() if one.place == place]
+        return [(serial, one) for serial, one in of_place if one.mailbox is not None]
 
     def failed(self, serial: int) -> int:
         """Have requests wait again whose grant has come to nothing; returns how many."""
@@ -170,8 +165,8 @@ class Pending(Generic[T]):
 
     def live(self, processes: Mapping[str, str]) -> int:
         """Have requests wait again whose download server is gone; returns how many. processes: of live servers."""
-        gone = [one for (server, process), one in self._downloading.items() if processes.get(server) != process]
-        return sum(self.failed(serial) for one in gone for serial in list(one.grants))
+        gone = [serial for serial, one in self._grants.items() if processes.get(one.place[0]) != one.place[1]]
+        return sum(self.failed(serial) for serial in gone)
 
     def lost(self, place: Place) -> int:
         """Have requests wait again that a download server had accepted and has forgotten; returns how many."""
