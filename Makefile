@@ -14,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 # Foreign programs that judge in tests and benchmarks.
-DEBIAN := bind9 caddy curl dnsdist dnsmasq-base dnsperf dnsutils faketime knot knot-dnsutils knot-resolver microsocks mitmproxy nghttp2-client nghttp2-server nginx-light nodejs nsd openssl pdns-recursor postgresql redis-server socat tinyproxy unbound wget wrk
+DEBIAN := bind9 caddy curl default-jre-headless dnsdist dnsmasq-base dnsperf dnsutils faketime knot knot-dnsutils knot-resolver maven microsocks mitmproxy nghttp2-client nghttp2-server nginx-light nodejs nsd openssl pdns-recursor postgresql redis-server socat tinyproxy unbound wget wrk
 
 # Of each fuzz target.
 SECONDS := 60

@@ -32,6 +32,7 @@ __all__ = [
     "Outcome",
     "Outcomes",
     "Parser",
+    "Partitions",
     "Proxies",
     "Request",
     "Requests",
@@ -50,6 +51,7 @@ __all__ = [
     "Table",
     "VerifyingKey",
     "__version__",
+    "accepted_message",
     "canonical_link",
     "canonical_url",
     "check_block_list",
@@ -67,8 +69,12 @@ __all__ = [
     "identity_of",
     "import_log",
     "is_permitted_address",
+    "join_outcomes",
+    "join_requests",
     "keep_freed_memory",
+    "leased_message",
     "new_identity_key",
+    "outcomes_message",
     "public_suffix_list",
     "resolv_conf",
     "restore_shards",
@@ -769,6 +775,16 @@ class Entries:
     def decode(cls, data: bytes) -> Entries:
         """Return the batch of bytes that ``encode`` returned, in this process or another one."""
 
+    def outcomes(self) -> Outcomes:
+        """Return the outcomes among them."""
+
+    @staticmethod
+    def of_journal(message: bytes, position: int) -> Entries:
+        """Return the records of a message of a partition's journal; ``position`` is behind it.
+
+        Raises ValueError for invalid bytes, JobVersionError for those of a newer version.
+        """
+
     def encode(self) -> bytes:
         """Return the batch as bytes."""
 
@@ -778,6 +794,51 @@ class Entries:
 
     def __len__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Partitions:
+    """The partitions of a job: the nodes of a ring, each of which has a frontier of its own."""
+
+    def __new__(cls, count: int, by: str) -> Partitions:
+        """``by``: the part of a URL that decides its partition (host, domain, url)."""
+
+    @staticmethod
+    def name(partition: int) -> str:
+        """Return the name of a partition on the ring."""
+
+    @property
+    def ring(self) -> Ring:
+        """The ring."""
+
+    def of_url(self, url: str) -> int:
+        """Return the partition that owns a URL."""
+
+    def split_requests(self, requests: Requests) -> dict[int, Requests]:
+        """Divide requests by partition: that of their lease, or of their URL."""
+
+    def split_outcomes(self, outcomes: Outcomes, *, take: bool = False) -> dict[int, Outcomes]:
+        """Divide outcomes by partition: that of their lease, or of their URL.
+
+        take: whether the batch is empty afterwards, so that changes of the parts copy nothing.
+        """
+
+def join_requests(batches: list[Requests]) -> Requests:
+    """Return the requests of several batches as one."""
+
+def join_outcomes(batches: list[Outcomes]) -> Outcomes:
+    """Return the outcomes of several batches as one."""
+
+def accepted_message(requests: Requests, clock: Clock) -> bytes:
+    """Return the message of a journal that requests were accepted."""
+
+def leased_message(requests: Requests, clock: Clock, process: float) -> bytes:
+    """Return the message of a journal that requests are about to be sent.
+
+    process: when the process began, in seconds of the crawl's time.
+    """
+
+def outcomes_message(outcomes: Outcomes) -> bytes:
+    """Return the message of a journal of outcomes; bodies are left out."""
 
 @final
 class Table:
@@ -803,8 +864,11 @@ class Clock:
 class Names:
     """The DNS client of a crawl, on a thread of its own."""
 
-    def __new__(cls, job: Job, clock: Clock | None = None) -> Names:
-        """``clock``: the crawl's; default: that of this process."""
+    def __new__(cls, job: Job, clock: Clock | None = None, *, is_shared: bool = False) -> Names:
+        """``clock``: the crawl's; default: that of this process.
+
+        is_shared: whether several frontiers ask it; each is given the answers to its own questions.
+        """
 
     @property
     def fallen_back(self) -> str | None:

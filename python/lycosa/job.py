@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from lycosa import _core
+from lycosa.cluster.settings import Cluster
 from lycosa.designs import Parameter, check_weight, refuse_other_designs
 from lycosa.errors import SettingError
 from lycosa.model import (
@@ -630,6 +631,7 @@ class Job(Section):
     parse: Parse = _defaults(Parse)
     store: Store = _defaults(Store)
     url: Url = _defaults(Url)
+    cluster: Cluster = _defaults(Cluster)
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

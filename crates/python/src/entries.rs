@@ -1,7 +1,7 @@
 //! Records of the log as a batch: what a frontier is restored from.
 
 use bytes::Bytes;
-use lycosa_records::{Entry, MAX_ROBOTS_BYTES, Purpose, decode_entries, encode_entries};
+use lycosa_records::{Entry, MAX_ROBOTS_BYTES, Purpose, decode_entries, decode_journal, encode_entries};
 use lycosa_store::{Logged, Position};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyType};
 
 use crate::batch_class::{Reduced, reduced};
 use crate::errors;
+use crate::outcomes::Outcomes;
 use crate::store::{LARGEST, decoded_body};
 
 /// Records of the log, in its order.
@@ -42,6 +43,19 @@ impl Entries {
         let entries = entries.map_err(|error| errors::record(&error))?;
         let entries = entries.into_iter().map(|(entry, end)| Logged { entry, end }).collect();
         Ok(Entries { entries, position })
+    }
+
+    /// The records of a message of a journal; `position` is behind it.
+    #[staticmethod]
+    fn of_journal(py: Python<'_>, message: &[u8], position: Position) -> PyResult<Self> {
+        let read = py.detach(|| decode_journal(message)).map_err(|error| errors::record(&error))?;
+        Ok(Entries::new(read.into_iter().map(|entry| Logged { entry, end: position }).collect(), position))
+    }
+
+    /// The outcomes among them.
+    fn outcomes(&self) -> Outcomes {
+        let outcomes = self.entries.iter().filter_map(|logged| logged.entry.clone().into_outcome());
+        Outcomes::new(outcomes.collect())
     }
 
     /// The batch as bytes.

@@ -10,6 +10,7 @@ mod block_list;
 mod bulk;
 mod cache;
 mod clock;
+mod cluster;
 mod counted_lock;
 mod credentials;
 mod designs;
@@ -75,6 +76,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<resolutions::Resolutions>()?;
     m.add_class::<frontier::Frontier>()?;
     shards::register(m)?;
+    cluster::register(m)?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<fetch::Proxies>()?;
     m.add_function(wrap_pyfunction!(fetch::keep_freed_memory, m)?)?;

@@ -134,6 +134,16 @@ impl<'a> Entry<'a> {
     }
 }
 
+impl Entry<'_> {
+    /// Appends its frame without the body of an outcome; returns `false`, and appends nothing, if it is too large.
+    fn write_without_body(&self, into: &mut Vec<u8>) -> bool {
+        match self {
+            Entry::Outcome(outcome) => crate::encode::write_facts(into, self.kind(), &[], &**outcome),
+            Entry::Accepted(_) | Entry::Leased(_) => self.write(into),
+        }
+    }
+}
+
 impl Entry<'static> {
     /// Reads the facts of a frame whose checksum is valid.
     pub fn read(header: &crate::frame::Header, facts: &[u8]) -> Result<Self, RecordError> {
@@ -165,7 +175,28 @@ pub fn encode_entries<'a>(
     Ok(message)
 }
 
-/// Decodes such a message.
+/// Encodes records of one partition as a message of its journal. Bodies are left out: a frontier needs none.
+pub fn encode_journal<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> Result<Vec<u8>, RecordError> {
+    let mut message = Vec::new();
+    for entry in entries {
+        entry.write_without_body(&mut message).then_some(()).ok_or(RecordError::TooLarge)?;
+    }
+    Ok(message)
+}
+
+/// Decodes a message of a journal.
+pub fn decode_journal(message: &[u8]) -> Result<Vec<Entry<'static>>, RecordError> {
+    let (mut entries, mut at) = (Vec::new(), 0);
+    while at < message.len() {
+        let frame = read_frame(message, at)?;
+        let entry = Entry::read(&frame.header, &message[frame.facts]).map_err(|error| error.at(at))?;
+        entries.push(entry);
+        at = frame.body.end;
+    }
+    Ok(entries)
+}
+
+/// Decodes such a message of [`encode_entries`].
 pub fn decode_entries(message: &Bytes) -> Result<Vec<(Entry<'static>, u64)>, RecordError> {
     let (mut entries, mut at) = (Vec::new(), 0);
     while at < message.len() {

@@ -33,7 +33,7 @@ pub mod v1;
 pub use body::Body;
 pub use encode::{Record, RecordError, decode, encode, read_facts, read_map, write_map, write_record};
 pub use head::{Head, header_text};
-pub use journal::{Accepted, Entry, Leased, decode_entries, encode_entries};
+pub use journal::{Accepted, Entry, Leased, decode_entries, decode_journal, encode_entries, encode_journal};
 pub use license::{License, LinkedLicenses, MAX_LICENSES, licenses, robots_license};
 pub use links::{Added, Link, LinkDetails, Links, LinksBuilder};
 pub use mark::{is_markup, mark};

@@ -11,6 +11,8 @@
 //! Keys and nodes are hashed by MD5, which dedup uses, too, so that one hash suffices (SYSTEMS.md section 5);
 //! a position on the ring is the digest's first 8 bytes, big-endian.
 
+use std::sync::Arc;
+
 use md5::{Digest as _, Md5};
 
 use crate::{Digest, UrlRef, registered_domain};
@@ -91,11 +93,11 @@ impl std::error::Error for BadRing {}
 /// Nodes on a ring. The owner of a key is the first node clockwise from its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ring {
-    names: Box<[Box<str>]>,
+    names: Arc<[Box<str>]>,
     /// Positions in ascending order, each with the index of its node.
-    points: Box<[(u64, u32)]>,
+    points: Arc<[(u64, u32)]>,
     /// For each prefix of a position, the index of the first point at or after it: most searches end there.
-    starts: Box<[u32]>,
+    starts: Arc<[u32]>,
     /// Right shift of a position to its prefix.
     shift: u32,
 }

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lycosa.cli import job_transfer
+from lycosa.cli import job_cluster, job_transfer
 from lycosa.cli.told import TELL
 from lycosa.errors import SettingError
 from lycosa.words import counted
@@ -47,6 +47,7 @@ def add_parser(subparsers: Any) -> None:
     template.set_defaults(run=run_template)
 
     job_transfer.add_actions(actions)
+    job_cluster.add_actions(actions)
     prune = actions.add_parser(
         "prune",
         help="remove files of the log that are not needed any more",

@@ -1,0 +1,103 @@
+"""``lycosa work``: a worker of a job that many machines share."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lycosa.loop import Control
+
+DESCRIPTION = (
+    "Works on a job beside any number of other workers: each owns some partitions of the frontier, whose log is in "
+    "Kafka. Start as many as there are cores, on as many machines as you like, with the same job file, name and state "
+    "directory; partitions move when workers come, end or fail. The settings of the connection to Kafka, such as TLS and "
+    "SASL, are librdkafka's."
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser("work", help="work on a job beside other workers, through Kafka", description=DESCRIPTION)
+    add = parser.add_argument
+    add("--job", metavar="FILE", required=True, help="settings (TOML), as of a crawl; the same for all workers")
+    add("--name", metavar="NAME", required=True, help="name of the job: its topics are lycosa.NAME.*")
+    add_kafka(parser)
+    add("--state", metavar="DIR", type=Path, required=True, help="directory of snapshots, which all workers share")
+    add("--user-agent", metavar="TEXT", help="User-Agent header: a product name with a page or an e-mail address")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help="any key of the settings; may be repeated")
+    add("-q", "--quiet", action="store_true", help="print only warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Work until a signal ends it; returns the exit status."""
+    from lycosa.cli.crawl import assignment
+    from lycosa.cli.told import told
+    from lycosa.errors import SettingError
+    from lycosa.job import absolute_paths, make_job, merge, read_job
+    from lycosa.loop import Control
+
+    given = absolute_paths(read_job(Path(args.job), "--job"), Path(args.job).parent)
+    for text in args.set:
+        given = merge(given, assignment(text))
+    if args.user_agent is not None:
+        given["user_agent"] = args.user_agent
+    job = make_job(given)
+    job.check_contact()
+    settings = kafka_of(args)
+    from lycosa.cluster.worker import work
+
+    if not args.state.is_dir():
+        raise SettingError("--state", args.state, "a directory that exists, the same for all workers")
+    control = Control()
+    with told(quiet=args.quiet), _signals(control):
+        for _ in work(job, args.name, settings, args.state, control):
+            pass
+    return 0
+
+
+def add_kafka(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the connection to Kafka."""
+    add = parser.add_argument
+    add("--kafka", metavar="BROKERS", required=True, help="brokers, such as kafka1:9092,kafka2:9092")
+    text = "a setting of the connection, by librdkafka's name, such as security.protocol=SSL; may be repeated"
+    add("--kafka-set", action="append", default=[], metavar="KEY=VALUE", help=text)
+
+
+def kafka_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return librdkafka's settings; raises SettingError without its library, or if one is malformed."""
+    from lycosa.errors import SettingError
+
+    try:
+        import confluent_kafka  # noqa: F401  # whether it is there
+    except ImportError:
+        allowed = "brokers, once the extra lycosa[kafka] is installed: pip install 'lycosa[kafka]'"
+        raise SettingError("--kafka", args.kafka, allowed) from None
+    # Of what librdkafka logs by itself, errors are enough.
+    settings: dict[str, Any] = {"bootstrap.servers": args.kafka, "log_level": "3"}
+    for text in args.kafka_set:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise SettingError("--kafka-set", text, "KEY=VALUE")
+        settings[key] = value
+    return settings
+
+
+@contextlib.contextmanager
+def _signals(control: Control) -> Iterator[None]:
+    """Ctrl-C and SIGTERM: once finishes what is in flight and gives all partitions back, twice ends at once."""
+
+    def handle(number: int, frame: object) -> None:
+        control.abort() if control.stopping else control.stop()
+
+    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

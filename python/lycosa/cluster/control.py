@@ -1,0 +1,93 @@
+"""The job of a cluster: its settings, on which all workers agree, and how it stands."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from lycosa.cluster.reading import WAIT, ends, make_reader, read
+from lycosa.cluster.status import Status, is_over
+from lycosa.cluster.topics import NoBroker, Topics
+from lycosa.errors import SettingError
+from lycosa.job import Job
+
+#: Settings that may differ between workers: what each has, and where it keeps it.
+OWN = {
+    ("memory",),
+    ("fetch", "slots"),
+    ("fetch", "idle_connections"),
+    ("names", "cache_file"),
+    ("names", "capacity"),
+    ("names", "resolvers"),
+    ("parse", "threads"),
+    ("politeness", "clock_file"),
+    ("seeds",),
+}
+
+
+def agree(job: Job, topics: Topics, settings: dict[str, Any]) -> None:
+    """Record the settings of a job, or compare them with those that are recorded.
+
+    Raises SettingError with the first difference, or NoBroker.
+    """
+    own = _told(job)
+    try:
+        recorded = _first(topics, settings)
+    except KafkaException as error:
+        raise NoBroker(f"job {topics.job}: its settings cannot be read: {error.args[0].str()}") from None
+    if recorded is None:
+        producer = Producer({**settings, "enable.idempotence": True})
+        producer.produce(topics.control, json.dumps(own).encode(), key=b"job", partition=0)
+        producer.flush(WAIT)
+        # Of two workers that begin at one time, the first record counts.
+        recorded = _first(topics, settings)
+    if recorded is None:
+        raise NoBroker("the settings of the job could not be recorded: the brokers do not answer, or rights are missing")
+    for name in sorted(own.keys() | recorded.keys()):
+        if own.get(name) != recorded.get(name):
+            allowed = (
+                f"{recorded.get(name)!r}, as other workers of job {topics.job} have it; or another name for another job"
+            )
+            raise SettingError(name, own.get(name), allowed)
+
+
+def status(topics: Topics, settings: dict[str, Any]) -> tuple[dict[int, Status], bool]:
+    """Return how each partition stands, as its owner told last, and whether the job is over. Raises NoBroker."""
+    admin = AdminClient(settings)
+    statuses: dict[int, Status] = {}
+    try:
+        (end,) = ends(admin, [TopicPartition(topics.status, 0)]).values()
+        with contextlib.closing(make_reader(settings, topics.group)) as reader:
+            for message in read(reader, TopicPartition(topics.status, 0, 0), end):
+                statuses[int(message.key())] = Status.decode(message.value())
+        known = admin.list_topics(topics.links, timeout=WAIT).topics[topics.links].partitions
+        last = ends(admin, [TopicPartition(topics.links, partition) for partition in known])
+    except KafkaException as error:
+        raise NoBroker(f"job {topics.job}: {error.args[0].str()}") from None
+    used = {partition: end for partition, end in last.items() if end > 0}
+    return statuses, bool(used) and is_over(statuses, used)
+
+
+def _first(topics: Topics, settings: dict[str, Any]) -> dict[str, Any] | None:
+    """The settings that were recorded first; `None`: none were."""
+    (end,) = ends(AdminClient(settings), [TopicPartition(topics.control, 0)]).values()
+    with contextlib.closing(make_reader(settings, topics.group)) as reader:
+        for message in read(reader, TopicPartition(topics.control, 0, 0), end):
+            found: dict[str, Any] = json.loads(message.value())
+            return found
+    return None
+
+
+def _told(job: Job) -> dict[str, Any]:
+    """The settings that all workers have to agree on, by name."""
+    found = {}
+    for section, values in job.model_dump(mode="json").items():
+        if isinstance(values, dict) and section != "usage":
+            found |= {f"{section}.{name}": value for name, value in values.items() if (section, name) not in OWN}
+        elif (section,) not in OWN:
+            found[section] = values
+    return json.loads(json.dumps(found))  # type: ignore[no-any-return]  # a dictionary is one again

@@ -1,0 +1,79 @@
+"""What a member has recorded and not committed yet. Filled by its stages and by links that come, emptied by commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lycosa.cluster.broker import Transaction
+
+#: The last record of an owner that has given a partition back: nothing of it is in flight.
+GIVEN_BACK = b"\x00given back"
+
+
+class Journal:
+    """Records by partition, links for other partitions by the partition that found them, and positions of links."""
+
+    def __init__(self) -> None:
+        """Nothing is recorded."""
+        self._records: dict[int, list[bytes]] = {}
+        self._leases: dict[int, list[bytes]] = {}
+        self._links: dict[int, list[tuple[int, bytes]]] = {}
+        self._read: set[int] = set()  # partitions whose links were accepted since the last commit
+        self.positions: dict[int, int] = {}  # of links, up to which they are accepted; of each owned partition
+
+    def __bool__(self) -> bool:
+        """Whether anything waits to be committed."""
+        return bool(self._records or self._leases or self._links or self._read)
+
+    def record(self, partition: int, data: bytes) -> None:
+        """Record what happened to a partition."""
+        self._records.setdefault(partition, []).append(data)
+
+    def lease(self, partition: int, data: bytes) -> None:
+        """Record requests that will be sent once this is committed."""
+        self._leases.setdefault(partition, []).append(data)
+
+    def link(self, partition: int, links: Iterable[tuple[int, bytes]]) -> None:
+        """Record links that a partition has found for others: owner, and links."""
+        self._links.setdefault(partition, []).extend(links)
+
+    def read(self, partition: int, position: int) -> None:
+        """Record up to which position links of a partition are accepted, with the record of what they are."""
+        self.positions[partition] = position
+        self._read.add(partition)
+
+    def withdraw_leases(self, partition: int) -> None:
+        """The requests of these leases will not be sent."""
+        self._leases.pop(partition, None)
+
+    def drop(self, partition: int) -> None:
+        """Nothing of a partition is to be committed any more."""
+        self._records.pop(partition, None)
+        self._leases.pop(partition, None)
+        self._links.pop(partition, None)
+        self._read.discard(partition)
+        self.positions.pop(partition, None)
+
+    def transaction(self) -> Transaction:
+        """Return all of it as one transaction, with the positions of all partitions that it is about.
+
+        If nothing waits, it has one position as it was: whoever commits it is a member of the group still.
+        """
+        links: dict[int, list[bytes]] = {}
+        for found in self._links.values():
+            for owner, data in found:
+                links.setdefault(owner, []).append(data)
+        # Leases come behind the rest: their requests were taken after it.
+        journal = {
+            partition: self._records.get(partition, []) + self._leases.get(partition, [])
+            for partition in sorted(self._records.keys() | self._leases.keys())
+        }
+        about = journal.keys() | self._links.keys() | self._read or set(list(self.positions)[:1])
+        return Transaction(journal, links, {partition: self.positions[partition] for partition in sorted(about)})
+
+    def clear(self) -> None:
+        """All of it is committed."""
+        self._records.clear()
+        self._leases.clear()
+        self._links.clear()
+        self._read.clear()

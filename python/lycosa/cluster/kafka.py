@@ -1,0 +1,349 @@
+"""The log engine is Kafka: the only file that knows its client, librdkafka (``confluent-kafka``).
+
+A member has a consumer, which belongs to the job's group and reads links, and a producer with a transactional ID of its
+own. Partitions are assigned by the group (cooperative, KIP-429). Each transaction commits positions of the group with its
+generation, so that those of an earlier owner fail (KIP-447).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
+
+from lycosa.cluster.broker import Aborted, Fenced, Message, Owner, Transaction, Unavailable
+from lycosa.cluster.reading import ends, make_reader, read
+from lycosa.cluster.topics import Topics
+
+T = TypeVar("T")
+
+logger = logging.getLogger("lycosa")
+
+#: Seconds after which a commit is given up: whether it succeeded is unknown then.
+COMMIT = 8.0
+
+#: Seconds for which a request that only asks may take.
+ASK = 30.0
+
+#: Seconds for which the end of an open transaction is waited for before its writer, an earlier owner, is expelled.
+PATIENCE = 0.5
+
+#: Records of links that are accepted at once: all of them are committed together.
+LINKS = 100
+
+#: Header of a record of a journal: the transactional ID of its writer.
+WRITER = "writer"
+
+
+@contextlib.contextmanager
+def _unavailable() -> Iterator[None]:
+    """Raise what the client raises as Unavailable."""
+    try:
+        yield
+    except KafkaException as error:
+        raise Unavailable(error.args[0].str()) from None
+
+
+class KafkaBroker:
+    """A member of a job's group. See ``lycosa.cluster.broker.Broker``."""
+
+    def __init__(self, settings: dict[str, Any], topics: Topics, session: float) -> None:
+        """Connect; no member of the group yet.
+
+        settings: librdkafka's, of the connection to the brokers. session: seconds after which a silent member is
+        excluded.
+        """
+        self._settings, self._topics, self._session = settings, topics, session
+        self._owner: Owner | None = None
+        self._consumer: Consumer | None = None
+        self._writer, self._producer = "", None
+        self._admin = AdminClient(settings)
+        self._readers = threading.local()
+        self._told: set[str] = set()
+
+    def poll(self, owner: Owner, within: float) -> list[Message]:
+        """See ``Broker``."""
+        self._owner = owner
+        if self._consumer is None:
+            self._consumer = self._join()
+        messages = []
+        for message in self._consumer.consume(LINKS, within):
+            if (error := message.error()) is None:
+                messages.append(Message(message.partition(), message.offset() + 1, message.value()))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                messages.append(Message(message.partition(), message.offset(), b""))
+            elif error.fatal():
+                raise Fenced(error.str())
+            elif not error.retriable():
+                self._tell(error.str())
+        return messages
+
+    def commit(self, transaction: Transaction) -> dict[int, int]:
+        """See ``Broker``."""
+        assert self._consumer is not None
+        deadline = time.monotonic() + COMMIT
+        producer = self._begun(deadline)
+        ends: dict[int, int] = {}
+        failures: list[KafkaError] = []
+
+        def delivered(error: KafkaError | None, message: Any) -> None:
+            if error is not None:
+                failures.append(error)
+            else:
+                ends[message.partition()] = max(ends.get(message.partition(), 0), message.offset() + 1)
+
+        for partition, records in transaction.journal.items():
+            for data in records:
+                self._produce(producer, self._topics.journal, partition, data, deadline, delivered)
+        for partition, links in transaction.links.items():
+            for data in links:
+                self._produce(producer, self._topics.links, partition, data, deadline)
+        for partition, data in transaction.status.items():
+            self._produce(producer, self._topics.status, 0, data, deadline, key=str(partition).encode())
+        positions = [TopicPartition(self._topics.links, *read) for read in transaction.read.items()]
+        producer.flush(max(deadline - time.monotonic(), 0.1))
+        group = self._consumer.consumer_group_metadata()
+        if not self._consumer.memberid():
+            # The brokers would take the positions of somebody who is in no group.
+            self._abort()
+            raise Fenced("this worker is no member of the group any more")
+        self._within(deadline, lambda left: producer.send_offsets_to_transaction(positions, group, left))
+        self._within(deadline, lambda left: producer.commit_transaction(left))
+        if failures:
+            raise Fenced(failures[0].str())  # cannot be: the transaction would have failed
+        return ends
+
+    def read_from(self, partition: int, position: int) -> None:
+        """See ``Broker``."""
+        assert self._consumer is not None
+        place = TopicPartition(self._topics.links, partition, position)
+        deadline = time.monotonic() + ASK
+        while True:
+            try:
+                self._consumer.seek(place)
+                break
+            except KafkaException as error:
+                # It is assigned by a thread of the client, a little later than the callback says.
+                if error.args[0].code() != KafkaError._STATE or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+        self._consumer.resume([place])
+
+    def settled(self, partition: int) -> tuple[int, int]:
+        """See ``Broker``."""
+        with _unavailable():
+            position = self._position(partition)
+            end, deadline = self._end(partition, IsolationLevel.READ_UNCOMMITTED), time.monotonic() + PATIENCE
+            while self._end(partition, IsolationLevel.READ_COMMITTED) < end:
+                if time.monotonic() > deadline:
+                    self._expel(partition)
+                    deadline = time.monotonic() + PATIENCE
+                time.sleep(0.02)
+            return position, end
+
+    def _position(self, partition: int) -> int:
+        """How far links of a partition were accepted, once no transaction about that is open."""
+        place, deadline = TopicPartition(self._topics.links, partition), time.monotonic() + ASK
+        while True:
+            try:
+                # A reader of what is committed is not told positions that an open transaction has, and asks again.
+                (found,) = self._reader().committed([place], PATIENCE)
+            except KafkaException:
+                if time.monotonic() > deadline:
+                    raise
+                self._expel(partition)
+                continue
+            if found.error is not None:
+                raise KafkaException(found.error)
+            return max(found.offset, 0)
+
+    def journal(self, partition: int, position: int, end: int) -> Iterator[Message]:
+        """See ``Broker``."""
+        with _unavailable():
+            for message in read(self._reader(), TopicPartition(self._topics.journal, partition, position), end):
+                yield Message(partition, message.offset() + 1, message.value())
+
+    def rejoin(self) -> None:
+        """See ``Broker``."""
+        consumer, self._consumer = self._consumer, None
+        self._producer = None
+        if consumer is not None:
+            self._owner = None
+            consumer.close()
+
+    def leave(self) -> None:
+        """Give all partitions back, and leave the group."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            self._consumer = consumer  # commits within the callback need its metadata
+            consumer.unsubscribe()
+            deadline = time.monotonic() + ASK
+            while consumer.assignment() and time.monotonic() < deadline:
+                consumer.consume(1, 0.05)
+            self._owner = None
+            consumer.close()
+            self._consumer = None
+
+    def _join(self) -> Consumer:
+        """A consumer that joins the group."""
+        consumer = Consumer(
+            {
+                **self._settings,
+                "group.id": self._topics.group,
+                "partition.assignment.strategy": "cooperative-sticky",
+                "session.timeout.ms": int(self._session * 1000),
+                "heartbeat.interval.ms": int(self._session * 1000 / 10),
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,
+                "fetch.wait.max.ms": 50,
+            }
+        )
+        consumer.subscribe(
+            [self._topics.links], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+        )
+        return consumer
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Partitions are this member's; their links are read once they are loaded."""
+        places = [TopicPartition(one.topic, one.partition, OFFSET_BEGINNING) for one in partitions]
+        consumer.incremental_assign(places)
+        consumer.pause(places)
+        if self._owner is not None and partitions:
+            self._owner.assigned([one.partition for one in partitions])
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Give partitions back."""
+        if self._owner is not None:
+            self._owner.revoked([one.partition for one in partitions])
+        consumer.incremental_unassign(partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Others may own them."""
+        if self._owner is not None:
+            self._owner.lost()
+        consumer.incremental_unassign(partitions)
+
+    def _begun(self, deadline: float) -> Producer:
+        """A producer with a transaction."""
+        if self._producer is None:
+            self._writer = f"{self._topics.group}-{uuid.uuid4()}"
+            producer = Producer(
+                {
+                    **self._settings,
+                    "transactional.id": self._writer,
+                    "transaction.timeout.ms": int(self._session * 1000),
+                    "linger.ms": 0,
+                    "compression.type": "lz4",
+                    "message.max.bytes": self._topics.largest,
+                }
+            )
+            self._within(deadline, lambda left: producer.init_transactions(left))
+            self._producer = producer
+        producer = self._producer
+        self._within(deadline, lambda _: producer.begin_transaction())
+        return producer
+
+    def _produce(
+        self,
+        producer: Producer,
+        topic: str,
+        partition: int,
+        data: bytes,
+        deadline: float,
+        delivered: Callable[[KafkaError | None, Any], None] | None = None,
+        key: bytes | None = None,
+    ) -> None:
+        """Append a record; waits while the client's queue is full."""
+        headers = [(WRITER, self._writer)] if delivered is not None else None
+        while True:
+            try:
+                producer.produce(topic, data, key, partition, headers=headers, on_delivery=delivered)
+            except BufferError:
+                if time.monotonic() > deadline:
+                    raise self._given_up() from None
+                producer.poll(0.01)
+            except KafkaException as error:
+                # The transaction has failed already: its next step says how.
+                if error.args[0].code() not in (KafkaError._STATE, KafkaError._FATAL):
+                    raise self._given_up(error.args[0].str()) from None
+                return
+            else:
+                return
+
+    def _within(self, deadline: float, work: Callable[[float], T]) -> T:
+        """Do one step of a commit, again where that is allowed; raises Aborted or Fenced."""
+        while True:
+            try:
+                return work(max(deadline - time.monotonic(), 0.1))
+            except KafkaException as exception:
+                error: KafkaError = exception.args[0]
+                if error.fatal():
+                    raise self._given_up(error.str()) from None
+                if error.txn_requires_abort():
+                    self._abort()
+                    code = error.code()
+                    if code in (KafkaError.UNKNOWN_MEMBER_ID, KafkaError.FENCED_INSTANCE_ID):
+                        raise Fenced(error.str()) from None
+                    raise Aborted(error.str()) from None
+                if not error.retriable() or time.monotonic() > deadline:
+                    raise self._given_up(error.str()) from None
+
+    def _given_up(self, why: str = "the brokers do not answer") -> Fenced:
+        """The error after which another producer is made: whether the transaction was committed is unknown."""
+        self._producer = None
+        return Fenced(why)
+
+    def _abort(self) -> None:
+        """Abort the transaction."""
+        if self._producer is None:
+            raise self._given_up("no transaction could be begun")
+        try:
+            self._producer.abort_transaction(PATIENCE)
+        except KafkaException as error:
+            raise self._given_up(error.args[0].str()) from None
+
+    def _tell(self, text: str) -> None:
+        """Log an error of the client once."""
+        if text not in self._told:
+            self._told.add(text)
+            logger.warning("Kafka: %s", text)
+
+    def _reader(self) -> Consumer:
+        """A consumer of the calling thread that reads what is committed, and is no member of the group."""
+        if getattr(self._readers, "committed", None) is None:
+            self._readers.committed = make_reader(self._settings, self._topics.group)
+        reader: Consumer = self._readers.committed
+        return reader
+
+    def _end(self, partition: int, isolation: IsolationLevel) -> int:
+        """The end of a journal."""
+        return ends(self._admin, [TopicPartition(self._topics.journal, partition)], isolation)[partition]
+
+    def _expel(self, partition: int) -> None:
+        """End the open transactions of earlier owners that are in a journal: begin their writers anew."""
+        writers = set()
+        with contextlib.closing(make_reader(self._settings, self._topics.group, "read_uncommitted")) as reader:
+            since = self._end(partition, IsolationLevel.READ_COMMITTED)
+            end = self._end(partition, IsolationLevel.READ_UNCOMMITTED)
+            for message in read(reader, TopicPartition(self._topics.journal, partition, since), end):
+                writers |= {value.decode() for name, value in message.headers() or () if name == WRITER}
+        for writer in writers:
+            producer = Producer({**self._settings, "transactional.id": writer})
+            producer.init_transactions(ASK)

@@ -1,0 +1,209 @@
+"""The stages of a member's lane: one frontier of all that it owns, a fetch that sends what is committed, its log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+from lycosa.cluster.member import Member
+from lycosa.loop import BATCH
+from lycosa.records import Outcomes, Requests, Responses
+from lycosa.stages import Fetch, Parse
+
+#: Seconds of waiting for outcomes of partitions that are given back.
+LOOK = 0.05
+
+
+class Divide(Protocol):
+    """How batches are divided by partition, and put together."""
+
+    def split_requests(self, requests: Requests) -> dict[int, Requests]:
+        """Divide requests by partition."""
+
+    def split_outcomes(self, outcomes: Outcomes, *, take: bool = False) -> dict[int, Outcomes]:
+        """Divide outcomes by partition; ``take``: the batch is not needed any more."""
+
+    def join_requests(self, batches: list[Requests]) -> Requests:
+        """Return requests as one batch."""
+
+    def join_outcomes(self, batches: list[Outcomes]) -> Outcomes:
+        """Return outcomes as one batch."""
+
+
+class LaneFrontier:
+    """The frontiers of all partitions that a member owns, as one. See ``lycosa.stages.Frontier``."""
+
+    def __init__(self, member: Member, divide: Divide) -> None:
+        """Own what the member owns."""
+        self._member, self._divide = member, divide
+        self.in_flight: Counter[int] = Counter()  # by partition
+        self._first = 0  # the partition whose turn it is to be asked first
+
+    def take(self, max: int) -> Requests:
+        """Take from the partitions in turn."""
+        owned = sorted(self._member.ownership.owned())
+        taken: list[Requests] = []
+        self._first += 1
+        for place in range(len(owned)):
+            if max <= 0:
+                break
+            partition = owned[(self._first + place) % len(owned)]
+            requests = self._member.parts[partition].take(max)
+            if len(requests) > 0:
+                max -= len(requests)
+                self.in_flight[partition] += len(requests)
+                taken.append(requests)
+        return self._divide.join_requests(taken)
+
+    def judge(self, outcomes: Outcomes) -> Outcomes:
+        """Judge outcomes of partitions that are still owned; others are dropped: their next owners fetch them again."""
+        by_partition, judged = self._divide.split_outcomes(outcomes, take=True), []
+        for partition, some in by_partition.items():
+            self.in_flight[partition] -= len(some)
+        none = self._divide.join_outcomes([])
+        for partition in self._member.ownership.working():
+            judged.append(self._member.parts[partition].judge(by_partition.get(partition, none)))
+        return self._divide.join_outcomes(judged)
+
+    def done(self, outcomes: Outcomes) -> None:
+        """Confirm outcomes, and record the links that they have for other partitions."""
+        for partition, some in self._divide.split_outcomes(outcomes).items():
+            part = self._member.parts[partition]
+            part.done(some)
+            self._member.journal.link(partition, part.outbox().items())
+
+    def idle(self) -> bool:
+        """Return whether the job has ended: links may come as long as others work."""
+        return self._member.is_over
+
+    def wait(self) -> float:
+        """Return the seconds until there may be something to take, or the broker is to be polled."""
+        owned = self._member.ownership.owned()
+        return min((self._member.parts[partition].wait() for partition in owned), default=LOOK)
+
+
+class LaneLog:
+    """Records of a lane, in the journal of its member. See ``lycosa.stages.Log``."""
+
+    def __init__(self, member: Member, divide: Divide) -> None:
+        """Record into the member's journal."""
+        self._member, self._divide = member, divide
+
+    def append_leases(self, requests: Requests) -> None:
+        """Record requests that are sent once this is committed."""
+        for partition, some in self._divide.split_requests(requests).items():
+            self._member.journal.lease(partition, self._member.parts[partition].leased(some))
+
+    def append(self, outcomes: Outcomes) -> None:
+        """Record outcomes."""
+        for partition, some in self._divide.split_outcomes(outcomes).items():
+            self._member.journal.record(partition, self._member.parts[partition].settled(some))
+
+
+class CommittedFetch:
+    """A fetch that sends a request once its lease is committed. See ``lycosa.stages.Fetch``."""
+
+    def __init__(self, inner: Fetch, member: Member, divide: Divide, set_fence: Callable[[float], None]) -> None:
+        """inner: the fetch that sends. set_fence: tells it the time from which on it sends nothing."""
+        self._inner, self._member, self._divide, self._set_fence = inner, member, divide, set_fence
+        self._held: list[Requests] = []
+
+    def free(self) -> int:
+        """Return the number of free slots."""
+        return self._inner.free() - sum(map(len, self._held))
+
+    def in_flight(self) -> int:
+        """Return the number of requests submitted and not completed."""
+        return self._inner.in_flight() + sum(map(len, self._held))
+
+    def submit(self, requests: Requests) -> None:
+        """Hold requests until their leases are committed."""
+        if len(requests) > 0:
+            self._held.append(requests)
+
+    def completed(self, max: int, within: float) -> Responses:
+        """Commit what is due, and return complete responses."""
+        self._member.commit_if_due()
+        return self._inner.completed(max, within)
+
+    def cancel(self) -> None:
+        """Cancel all requests, and forget what is held."""
+        self._held.clear()
+        self._inner.cancel()
+
+    def drained(self) -> Responses:
+        """Return complete responses, and commit nothing."""
+        return self._inner.completed(BATCH, LOOK)
+
+    def cancel_sent(self) -> None:
+        """Cancel the requests that were sent: each ends as cancelled."""
+        self._inner.cancel()
+
+    def release(self) -> None:
+        """Send what is held: its leases are committed."""
+        self._set_fence(self._member.ownership.fence())
+        held, self._held = self._held, []
+        for requests in held:
+            self._inner.submit(requests)
+
+    def withdraw(self, partitions: Collection[int]) -> Counter[int]:
+        """Forget what is held of some partitions; returns how many requests these were, by partition."""
+        kept, withdrawn = [], Counter[int]()
+        for requests in self._held:
+            for partition, some in self._divide.split_requests(requests).items():
+                if partition in partitions:
+                    withdrawn[partition] += len(some)
+                else:
+                    kept.append(some)
+        self._held = kept
+        return withdrawn
+
+
+class MemberLane:
+    """What a member asks of its lane (``lycosa.cluster.member.Lane``)."""
+
+    def __init__(
+        self,
+        member: Member,
+        frontier: LaneFrontier,
+        fetch: CommittedFetch,
+        parse: Parse,
+        log: LaneLog,
+        *,
+        clock: Callable[[], float],
+        grace: float,
+    ) -> None:
+        """grace: seconds for which outcomes of partitions that are given back are waited for."""
+        self._member, self._frontier, self._fetch, self._parse, self._log = member, frontier, fetch, parse, log
+        self._clock, self._grace = clock, grace
+
+    def committed(self) -> None:
+        """Send what is held."""
+        self._fetch.release()
+
+    def withdraw(self, partitions: Collection[int]) -> None:
+        """Do not send what of these partitions is held."""
+        self._frontier.in_flight.subtract(self._fetch.withdraw(partitions))
+        for partition in partitions:
+            self._member.journal.withdraw_leases(partition)
+
+    def settle(self, partitions: Collection[int]) -> None:
+        """Confirm outcomes of all partitions; after ``grace`` what is in flight is cancelled."""
+        deadline, is_cancelled = self._clock() + self._grace, False
+        # Where an error or the end of the loop has left requests that nobody sends, nothing comes.
+        while any(self._frontier.in_flight[one] > 0 for one in partitions) and self._fetch.in_flight() > 0:
+            if self._clock() >= deadline and not is_cancelled:
+                self._fetch.cancel_sent()
+                is_cancelled = True
+            outcomes = self._frontier.judge(self._parse.parse(self._fetch.completed(BATCH, LOOK)))
+            if len(outcomes) > 0:
+                self._log.append(outcomes)
+                self._frontier.done(outcomes)
+
+    def cancel(self) -> None:
+        """End and forget all that was taken."""
+        self._fetch.cancel()
+        while self._fetch.in_flight() > 0:
+            self._parse.parse(self._fetch.drained())
+        self._frontier.in_flight.clear()

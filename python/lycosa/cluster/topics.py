@@ -1,0 +1,109 @@
+"""The topics of a job in Kafka: their names, their settings, and whether those that exist are as they have to be."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from lycosa.cluster.reading import WAIT
+from lycosa.errors import LycosaError, SettingError
+
+#: Maximum bytes of a record that topics accept: a batch of outcomes with their links.
+LARGEST = 16 * 1024 * 1024
+
+DAY_MS = 24 * 3600 * 1000
+
+
+class NoBroker(LycosaError):
+    """No Kafka broker answers, or it refuses this client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The names of a job's topics, all of which begin with ``lycosa.JOB.``"""
+
+    job: str
+    largest: int = LARGEST
+
+    @property
+    def group(self) -> str:
+        """The consumer group whose members own partitions."""
+        return f"lycosa.{self.job}"
+
+    @property
+    def links(self) -> str:
+        """Links and seeds for the owners of partitions."""
+        return f"lycosa.{self.job}.links"
+
+    @property
+    def journal(self) -> str:
+        """What happened to each partition: accepted links, leases, outcomes."""
+        return f"lycosa.{self.job}.journal"
+
+    @property
+    def status(self) -> str:
+        """How each partition stands: the last record of each key."""
+        return f"lycosa.{self.job}.status"
+
+    @property
+    def control(self) -> str:
+        """The job itself: its settings, which are the first record."""
+        return f"lycosa.{self.job}.control"
+
+    @property
+    def dead_letters(self) -> str:
+        """Records that nobody could read, with the reason."""
+        return f"lycosa.{self.job}.dead-letters"
+
+
+def make_topics(admin: AdminClient, topics: Topics, partitions: int, replicas: int) -> None:
+    """Make a job's topics where they are missing, and check those that exist.
+
+    Raises NoBroker, or SettingError if existing topics have another number of partitions.
+    """
+    # Never removed by age: a snapshot may need what is old.
+    safe = {"min.insync.replicas": str(max(replicas - 1, 1)), "max.message.bytes": str(topics.largest)}
+    forever = {**safe, "retention.ms": "-1"}
+    # Small segments: the newest one is never compacted, and who asks for the status reads it.
+    compact = {**safe, "cleanup.policy": "compact", "segment.bytes": str(1 << 20), "min.cleanable.dirty.ratio": "0.2"}
+    wanted = {
+        topics.links: (partitions, forever),
+        topics.journal: (partitions, forever),
+        topics.status: (1, compact),
+        topics.control: (1, forever),
+        topics.dead_letters: (1, {**safe, "retention.ms": str(30 * DAY_MS)}),
+    }
+    made = admin.create_topics(
+        [NewTopic(name, count, replicas, config=config) for name, (count, config) in wanted.items()],
+        operation_timeout=WAIT,
+        request_timeout=WAIT,
+    )
+    for name, future in made.items():
+        try:
+            future.result()
+        except KafkaException as exception:
+            error: KafkaError = exception.args[0]
+            if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise NoBroker(f"topic {name} cannot be made: {error.str()}") from None
+    for name, (count, _) in wanted.items():
+        if (has := _count(admin, name)) != count:
+            allowed = f"{has}, which topic {name} has; or another name for the job, or remove the topic"
+            raise SettingError("cluster.partitions", count, allowed)
+
+
+def _count(admin: AdminClient, name: str) -> int:
+    """The partitions of a topic, once the broker that is asked knows it. Raises NoBroker."""
+    deadline = time.monotonic() + WAIT
+    while True:
+        try:
+            found = admin.list_topics(name, timeout=WAIT).topics[name]
+        except KafkaException as error:
+            raise NoBroker(f"topic {name}: {error.args[0].str()}") from None
+        if found.error is None and found.partitions:
+            return len(found.partitions)
+        if time.monotonic() > deadline:
+            raise NoBroker(f"topic {name} was made, and no broker tells its partitions: {found.error}")
+        time.sleep(0.1)
