@@ -156,6 +156,16 @@ class UrlSettings(TypedDict, total=False):
     trust_canonical: bool
 
 
+class ClusterSettings(TypedDict, total=False):
+    """Many workers on one job: partitions of the frontier, whose log is in Kafka."""
+
+    partitions: int
+    replicas: int
+    session_timeout: float
+    commit_interval: float
+    snapshot_interval: float
+
+
 class CrawlSettings(TypedDict, total=False):
     """One crawl, but for its seeds."""
 
@@ -178,3 +188,4 @@ class CrawlSettings(TypedDict, total=False):
     parse: ParseSettings
     store: StoreSettings
     url: UrlSettings
+    cluster: ClusterSettings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-
 import shutil
 import signal
 import socket
@@ -98,12 +97,19 @@ class Kafka:
         self.brokers = [Broker(self._folder, number) for number in range(1, count + 1)]
         self.servers = ""
 
+    @property
+    def connection(self) -> dict[str, str | int | float | bool]:
+        """The settings of a connection, by librdkafka's names."""
+        return {"bootstrap.servers": self.servers, "log_level": 1}
+
     def __enter__(self) -> Self:
         """Start all, and wait until they answer."""
         count = len(self.brokers)
         with free_ports(2 * count) as ports:
             pairs = list(zip(ports[:count], ports[count:], strict=True))
-        voters = ",".join(f"{one.number}@127.0.0.1:{port}" for one, (_, port) in zip(self.brokers, pairs, strict=True))
+        voters = ",".join(
+            f"{one.number}@127.0.0.1:{port}" for one, (_, port) in zip(self.brokers, pairs, strict=True)
+        )
         for broker, (port, controller) in zip(self.brokers, pairs, strict=True):
             broker.folder.mkdir()
             (broker.folder / "log4j.properties").write_text(LOG4J)

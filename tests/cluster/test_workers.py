@@ -20,7 +20,8 @@ from lycosa.cluster.control import status
 from lycosa.cluster.journal import GIVEN_BACK
 from lycosa.cluster.reading import ends, make_reader, read
 from lycosa.cluster.submit import submit
-from lycosa.cluster.topics import Topics
+from lycosa.cluster.topics import NoBroker, Topics
+from lycosa.errors import SettingError
 from lycosa.job import make_job, read_job
 from lycosa.simnet import SimulatedInternet
 
@@ -36,6 +37,54 @@ SLOTS = 32
 def kafka() -> Iterator[Kafka]:
     with Kafka() as kafka:
         yield kafka
+
+
+def test_workers_agree_on_the_job(kafka: Kafka) -> None:
+    connection = kafka.connection
+    given = {"seeds": ["https://example.com/"], "user_agent": "test/1.0 (me@example.org)"}
+    job = make_job({**given, "cluster": {"partitions": 4, "replicas": 1}})
+    assert submit(job, "agreed", connection) == 1
+    assert status(Topics("agreed"), connection) == ({}, False)
+    own = make_job({**given, "memory": "1 GB", "cluster": {"partitions": 4, "replicas": 1}})
+    assert submit(own, "agreed", connection) == 1, "what is a worker's own may differ"
+    other = make_job({**given, "max_depth": 3, "cluster": {"partitions": 4, "replicas": 1}})
+    with pytest.raises(
+        SettingError, match=r"max_depth: '3' is not allowed; allowed: None, as other workers of job agreed"
+    ):
+        submit(other, "agreed", connection)
+    with pytest.raises(SettingError, match=r"cluster.partitions: '8' is not allowed; allowed: 4, which topic"):
+        submit(make_job({**given, "cluster": {"partitions": 8, "replicas": 1}}), "agreed", connection)
+    with pytest.raises(NoBroker, match="replication factor"):
+        submit(make_job({**given, "cluster": {"partitions": 4, "replicas": 3}}), "other", connection)
+
+
+def test_no_broker_is_told(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text('seeds = ["https://example.com/"]\nuser_agent = "test/1.0 (me@example.org)"\n')
+    command = ["work", "--job", str(job), "--name", "x", "--kafka", "127.0.0.1:1", "--state", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-m", "lycosa", *command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("lycosa: 127.0.0.1:1: no broker can be asked")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--name", "bad name"], "--name: 'bad name' is not allowed; allowed: 1 to 100 letters"),
+        (["--state", "/nonexistent"], "--state: '/nonexistent' is not allowed; allowed: a directory that exists"),
+        (["--kafka-set", "nonsense=1"], 'No such configuration property: "nonsense"'),
+        (["--kafka-set", "nonsense"], "--kafka-set: 'nonsense' is not allowed; allowed: KEY=VALUE"),
+    ],
+)
+def test_bad_input_is_told(tmp_path: Path, given: list[str], told: str) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text('user_agent = "test/1.0 (me@example.org)"\n')
+    command = ["work", "--job", str(job), "--name", "x", "--kafka", "127.0.0.1:1", "--state", str(tmp_path), *given]
+    done = subprocess.run([sys.executable, "-m", "lycosa", *command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
 class Workers:
@@ -66,8 +115,8 @@ class Workers:
 
 
 def recorded(kafka: Kafka, topics: Topics) -> Counter[str]:
-    """How often each URL was recorded with its last outcome."""
-    connection = {"bootstrap.servers": kafka.servers, "log_level": 3}
+    """How often each page was recorded, since it was taken back if it was."""
+    connection = kafka.connection
     admin, found = AdminClient(connection), Counter[str]()
     with contextlib.closing(make_reader(connection, "judge")) as reader:
         for partition in range(PARTITIONS):
@@ -76,26 +125,44 @@ def recorded(kafka: Kafka, topics: Topics) -> Counter[str]:
             for message in read(reader, TopicPartition(topics.journal, partition, 0), end):
                 if message.value() != GIVEN_BACK:
                     entries = _core.Entries.of_journal(message.value(), message.offset() + 1)
-                    found.update(outcome.url for outcome in entries.outcomes().last() if outcome.status == 200)
-    return found
+                    for outcome in entries.outcomes():
+                        if outcome.retry and outcome.request.lease == 0:
+                            found[outcome.url] = 0  # taken back: its site may not have sent it
+                        elif not outcome.retry and outcome.status == 200 and outcome.request.purpose == "page":
+                            found[outcome.url] += 1
+    return +found  # those that stay
 
 
-def crawl(kafka: Kafka, folder: Path, name: str, workers: int, kills: int, hosts: int) -> None:
-    """Crawl with workers of which some are killed, and judge."""
-    rng = random.Random(kills)  # noqa: S311
-    topics, connection = Topics(name), {"bootstrap.servers": kafka.servers, "log_level": 3}
+def settings_of(kafka: Kafka) -> str:
+    """The section ``cluster`` of a job."""
+    copies = min(len(kafka.brokers), 3)
+    return f"\n[cluster]\npartitions = {PARTITIONS}\nreplicas = {copies}\nsession_timeout = 6.0\n"
+
+
+def crawl(
+    kafka: Kafka, folder: Path, name: str, workers: int, kills: int, hosts: int, brokers: int = 0, seed: int = 1
+) -> None:
+    """Crawl with workers of which some are killed, or stopped, and brokers that are killed, and judge."""
+    rng = random.Random(seed)  # noqa: S311
+    topics, connection = Topics(name), kafka.connection
     with SimulatedInternet(hosts=hosts, pages=4, seed=3, speed=20) as net:
         job = folder / "job.toml"
-        job.write_text(f"{net.job()}\n[cluster]\npartitions = {PARTITIONS}\nreplicas = 1\nsession_timeout = 6.0\n")
+        job.write_text(net.job() + settings_of(kafka))
         submit(make_job(read_job(job)), name, connection)
         group = Workers(kafka, job, name, folder)
         try:
             for _ in range(workers):
                 group.start()
-            for _ in range(kills):
-                time.sleep(rng.uniform(2, 6))
-                group.end(rng.choice(group.all), rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
-                group.start()
+            for what in rng.sample(["worker"] * kills + ["broker"] * brokers, kills + brokers):
+                time.sleep(rng.uniform(1, 5))
+                if what == "broker":
+                    broker = rng.choice(kafka.brokers)
+                    broker.stop()
+                    time.sleep(rng.uniform(0, 5))
+                    broker.start()
+                else:
+                    group.end(rng.choice(group.all), rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
+                    group.start()
             deadline = time.monotonic() + 150
             while not status(topics, connection)[1]:
                 assert time.monotonic() < deadline, (status(topics, connection), net.report()["coverage"])
@@ -109,15 +176,27 @@ def crawl(kafka: Kafka, folder: Path, name: str, workers: int, kills: int, hosts
     assert report["coverage"]["ratio"] == 1.0, report["coverage"]
     assert report["rates"]["host"]["count"] == 0, report["rates"]
     assert report["robots"]["count"] == report["pauses"]["count"] == 0
-    assert report["coverage"]["repeats"] <= kills * SLOTS, report["coverage"]
+    # A broker that is gone may make all workers begin again.
+    assert report["repeats"]["after_answer"] <= (kills + brokers * workers) * SLOTS, report["repeats"]
     assert len(found) == report["coverage"]["served"]
     assert set(found.values()) == {1}, [url for url, count in found.items() if count > 1][:5]
 
 
-def test_workers_share_a_crawl(kafka: Kafka, tmp_path: Path) -> None:
-    crawl(kafka, tmp_path, "share", workers=2, kills=0, hosts=100)
-
-
 @pytest.mark.timeout(300)
 def test_nothing_is_lost_when_workers_are_killed(kafka: Kafka, tmp_path: Path) -> None:
-    crawl(kafka, tmp_path, "killed", workers=4, kills=5, hosts=400)
+    crawl(kafka, tmp_path, "killed", workers=4, kills=5, hosts=600)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+def test_nothing_is_lost_when_a_broker_is_killed(tmp_path: Path) -> None:
+    with Kafka(3) as kafka:
+        crawl(kafka, tmp_path, "broker", workers=2, kills=0, brokers=1, hosts=600)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_is_lost_whatever_is_killed(tmp_path: Path, seed: int) -> None:
+    with Kafka(3) as kafka:
+        crawl(kafka, tmp_path, "all", workers=4, kills=5, brokers=1, hosts=1500, seed=seed)

@@ -76,8 +76,7 @@ impl Partitions {
         }
         let names: Vec<_> = (0..count).map(Self::name).collect();
         let nodes: Vec<_> = names.iter().map(|name| (&**name, 1.0)).collect();
-        let ring =
-            lycosa_url::Ring::new(&nodes, lycosa_url::DEFAULT_VIRTUAL_NODES).map_err(|_| allowed())?;
+        let ring = lycosa_url::Ring::new(&nodes, lycosa_url::DEFAULT_VIRTUAL_NODES).map_err(|_| allowed())?;
         Ok(Partitions { ring, key: ring_key_named(by)?, count: count as u64 })
     }
 

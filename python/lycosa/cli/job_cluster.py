@@ -16,8 +16,8 @@ def add_actions(actions: Any) -> None:
     submit = actions.add_parser(
         "submit",
         help="give the seeds of a job file to the workers of a cluster",
-        description="Gives seeds to the partitions of a job in Kafka, whose topics are made if they are missing. Workers "
-        "(`lycosa work`) may run already, or begin later. Submitting again adds what is new.",
+        description="Gives seeds to the partitions of a job in Kafka, whose topics are made if they are missing. "
+        "Workers (`lycosa work`) may run already, or begin later. Submitting again adds what is new.",
     )
     submit.add_argument("seeds", metavar="URL", nargs="*", help="seeds, instead of those of the job file")
     submit.add_argument("--job", metavar="FILE", required=True, help="settings (TOML), as of a crawl")

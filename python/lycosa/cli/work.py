@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     "Works on a job beside any number of other workers: each owns some partitions of the frontier, whose log is in "
-    "Kafka. Start as many as there are cores, on as many machines as you like, with the same job file, name and state "
-    "directory; partitions move when workers come, end or fail. The settings of the connection to Kafka, such as TLS and "
-    "SASL, are librdkafka's."
+    "Kafka. Start as many as there are cores, on as many machines as you like, with the same job file, name and "
+    "state directory; partitions move when workers come, end or fail. The settings of the connection to Kafka, such "
+    "as TLS and SASL, are librdkafka's."
 )
 
 
 def add_parser(subparsers: Any) -> None:
     """Register the sub-command."""
-    parser = subparsers.add_parser("work", help="work on a job beside other workers, through Kafka", description=DESCRIPTION)
+    parser = subparsers.add_parser(
+        "work", help="work on a job beside other workers, through Kafka", description=DESCRIPTION
+    )
     add = parser.add_argument
     add("--job", metavar="FILE", required=True, help="settings (TOML), as of a crawl; the same for all workers")
     add("--name", metavar="NAME", required=True, help="name of the job: its topics are lycosa.NAME.*")
@@ -78,8 +80,8 @@ def kafka_of(args: argparse.Namespace) -> dict[str, Any]:
     except ImportError:
         allowed = "brokers, once the extra lycosa[kafka] is installed: pip install 'lycosa[kafka]'"
         raise SettingError("--kafka", args.kafka, allowed) from None
-    # Of what librdkafka logs by itself, errors are enough.
-    settings: dict[str, Any] = {"bootstrap.servers": args.kafka, "log_level": "3"}
+    # librdkafka logs by itself what it tries again; what fails is told by who needed it.
+    settings: dict[str, Any] = {"bootstrap.servers": args.kafka, "log_level": "1"}
     for text in args.kafka_set:
         key, equals, value = text.partition("=")
         if not equals:

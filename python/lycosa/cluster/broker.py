@@ -87,12 +87,15 @@ class Broker(Protocol):
     def settled(self, partition: int) -> tuple[int, int]:
         """Return how far the links of a partition were accepted, and the end of its journal, once both are final.
 
-        No transaction of an earlier owner that is open at the time of this call is committed after it. Raises Unavailable.
-        For any thread.
+        No transaction of an earlier owner that is open at the time of this call is committed after it. For any
+        thread. Raises Unavailable.
         """
 
     def journal(self, partition: int, position: int, end: int) -> Iterator[Message]:
-        """Return the committed messages of a journal from a position up to an end; raises Unavailable. For any thread."""
+        """Return the committed messages of a journal from a position up to an end. For any thread.
+
+        Raises Unavailable.
+        """
 
     def rejoin(self) -> None:
         """Join the group as another member, after ``Fenced``: the partitions of this one were dropped."""

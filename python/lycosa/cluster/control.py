@@ -9,9 +9,9 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from lycosa.cluster.reading import WAIT, ends, make_reader, read
+from lycosa.cluster.reading import WAIT, Connection, ends, make_reader, read
 from lycosa.cluster.status import Status, is_over
-from lycosa.cluster.topics import NoBroker, Topics
+from lycosa.cluster.topics import NoBroker, Topics, connect
 from lycosa.errors import SettingError
 from lycosa.job import Job
 
@@ -29,7 +29,7 @@ OWN = {
 }
 
 
-def agree(job: Job, topics: Topics, settings: dict[str, Any]) -> None:
+def agree(job: Job, topics: Topics, settings: Connection) -> None:
     """Record the settings of a job, or compare them with those that are recorded.
 
     Raises SettingError with the first difference, or NoBroker.
@@ -46,18 +46,18 @@ def agree(job: Job, topics: Topics, settings: dict[str, Any]) -> None:
         # Of two workers that begin at one time, the first record counts.
         recorded = _first(topics, settings)
     if recorded is None:
-        raise NoBroker("the settings of the job could not be recorded: the brokers do not answer, or rights are missing")
+        raise NoBroker(
+            "the settings of the job could not be recorded: the brokers do not answer, or rights are missing"
+        )
     for name in sorted(own.keys() | recorded.keys()):
         if own.get(name) != recorded.get(name):
-            allowed = (
-                f"{recorded.get(name)!r}, as other workers of job {topics.job} have it; or another name for another job"
-            )
+            allowed = f"{recorded.get(name)!r}, as other workers of job {topics.job} have it; or another name"
             raise SettingError(name, own.get(name), allowed)
 
 
-def status(topics: Topics, settings: dict[str, Any]) -> tuple[dict[int, Status], bool]:
+def status(topics: Topics, settings: Connection) -> tuple[dict[int, Status], bool]:
     """Return how each partition stands, as its owner told last, and whether the job is over. Raises NoBroker."""
-    admin = AdminClient(settings)
+    admin = connect(settings)
     statuses: dict[int, Status] = {}
     try:
         (end,) = ends(admin, [TopicPartition(topics.status, 0)]).values()
@@ -72,7 +72,7 @@ def status(topics: Topics, settings: dict[str, Any]) -> tuple[dict[int, Status],
     return statuses, bool(used) and is_over(statuses, used)
 
 
-def _first(topics: Topics, settings: dict[str, Any]) -> dict[str, Any] | None:
+def _first(topics: Topics, settings: Connection) -> dict[str, Any] | None:
     """The settings that were recorded first; `None`: none were."""
     (end,) = ends(AdminClient(settings), [TopicPartition(topics.control, 0)]).values()
     with contextlib.closing(make_reader(settings, topics.group)) as reader:
@@ -84,7 +84,7 @@ def _first(topics: Topics, settings: dict[str, Any]) -> dict[str, Any] | None:
 
 def _told(job: Job) -> dict[str, Any]:
     """The settings that all workers have to agree on, by name."""
-    found = {}
+    found: dict[str, Any] = {}
     for section, values in job.model_dump(mode="json").items():
         if isinstance(values, dict) and section != "usage":
             found |= {f"{section}.{name}": value for name, value in values.items() if (section, name) not in OWN}

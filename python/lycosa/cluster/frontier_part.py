@@ -1,4 +1,4 @@
-"""The frontier of one partition: the same frontier as of a crawl on one machine, whose log is the partition's journal."""
+"""The frontier of one partition: that of a crawl on one machine, whose log is the partition's journal."""
 
 from __future__ import annotations
 
@@ -64,9 +64,12 @@ class FrontierPart:
         """directory: of this machine, empty, for what does not fit into memory."""
         self._partition, self._job, self._clock, self._copier = partition, job, clock, copier
         self._directory, self._began = directory, clock.now()
-        self._make = lambda end: _core.Frontier(
-            job, names, directory, end=end, ownership=(partitions.ring, by, partitions.name(partition)), shared=shared
-        )
+
+        def make(end: int) -> _core.Frontier:
+            owned = (partitions.ring, by, partitions.name(partition))
+            return _core.Frontier(job, names, directory, end=end, ownership=owned, shared=shared)
+
+        self._make = make
         self._frontier: _core.Frontier
         self._saving: int | None = None  # the position of a snapshot that is being written
 

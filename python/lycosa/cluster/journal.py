@@ -1,4 +1,4 @@
-"""What a member has recorded and not committed yet. Filled by its stages and by links that come, emptied by commits."""
+"""What a member has recorded and not committed yet. Filled by stages and by links that come, emptied by commits."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The log engine is Kafka: the only file that knows its client, librdkafka (``confluent-kafka``).
 
-A member has a consumer, which belongs to the job's group and reads links, and a producer with a transactional ID of its
-own. Partitions are assigned by the group (cooperative, KIP-429). Each transaction commits positions of the group with its
-generation, so that those of an earlier owner fail (KIP-447).
+A member has a consumer, which belongs to the job's group and reads links, and a producer with a transactional ID of
+its own. Partitions are assigned by the group (cooperative, KIP-429). Each transaction commits positions of the group
+with its generation, so that those of an earlier owner fail (KIP-447).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from lycosa.cluster.broker import Aborted, Fenced, Message, Owner, Transaction, Unavailable
-from lycosa.cluster.reading import ends, make_reader, read
+from lycosa.cluster.reading import Connection, ends, make_reader, read
 from lycosa.cluster.topics import Topics
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ def _unavailable() -> Iterator[None]:
 class KafkaBroker:
     """A member of a job's group. See ``lycosa.cluster.broker.Broker``."""
 
-    def __init__(self, settings: dict[str, Any], topics: Topics, session: float) -> None:
+    def __init__(self, settings: Connection, topics: Topics, session: float) -> None:
         """Connect; no member of the group yet.
 
         settings: librdkafka's, of the connection to the brokers. session: seconds after which a silent member is
@@ -71,7 +71,8 @@ class KafkaBroker:
         self._settings, self._topics, self._session = settings, topics, session
         self._owner: Owner | None = None
         self._consumer: Consumer | None = None
-        self._writer, self._producer = "", None
+        self._writer = ""
+        self._producer: Producer | None = None
         self._admin = AdminClient(settings)
         self._readers = threading.local()
         self._told: set[str] = set()
@@ -83,10 +84,11 @@ class KafkaBroker:
             self._consumer = self._join()
         messages = []
         for message in self._consumer.consume(LINKS, within):
+            partition, offset = message.partition() or 0, message.offset() or 0
             if (error := message.error()) is None:
-                messages.append(Message(message.partition(), message.offset() + 1, message.value()))
+                messages.append(Message(partition, offset + 1, message.value() or b""))
             elif error.code() == KafkaError._PARTITION_EOF:
-                messages.append(Message(message.partition(), message.offset(), b""))
+                messages.append(Message(partition, offset, b""))
             elif error.fatal():
                 raise Fenced(error.str())
             elif not error.retriable():
@@ -271,7 +273,9 @@ class KafkaBroker:
         key: bytes | None = None,
     ) -> None:
         """Append a record; waits while the client's queue is full."""
-        headers = [(WRITER, self._writer)] if delivered is not None else None
+        headers: list[tuple[str, str | bytes | None]] | None = None
+        if delivered is not None:
+            headers = [(WRITER, self._writer)]
         while True:
             try:
                 producer.produce(topic, data, key, partition, headers=headers, on_delivery=delivered)

@@ -44,20 +44,20 @@ class LaneFrontier:
         """Take from the partitions in turn."""
         owned = sorted(self._member.ownership.owned())
         taken: list[Requests] = []
-        self._first += 1
+        self._first, left = self._first + 1, max
         for place in range(len(owned)):
-            if max <= 0:
+            if left <= 0:
                 break
             partition = owned[(self._first + place) % len(owned)]
-            requests = self._member.parts[partition].take(max)
+            requests = self._member.parts[partition].take(left)
             if len(requests) > 0:
-                max -= len(requests)
+                left -= len(requests)
                 self.in_flight[partition] += len(requests)
                 taken.append(requests)
         return self._divide.join_requests(taken)
 
     def judge(self, outcomes: Outcomes) -> Outcomes:
-        """Judge outcomes of partitions that are still owned; others are dropped: their next owners fetch them again."""
+        """Judge outcomes of owned partitions; others are dropped: their next owners fetch them again."""
         by_partition, judged = self._divide.split_outcomes(outcomes, take=True), []
         for partition, some in by_partition.items():
             self.in_flight[partition] -= len(some)

@@ -26,6 +26,9 @@ RENEWALS = 3
 #: Seconds after which the status of each partition is told again.
 STATUS = 2.0
 
+#: Seconds until a partition is loaded again that could not be loaded.
+AGAIN = 1.0
+
 #: Tries of a commit while the member is not allowed to poll.
 TRIES = 5
 
@@ -98,6 +101,7 @@ class Member:
         self._partitions = partitions
         self._interval, self._renewal, self._snapshots = interval, fence / RENEWALS, snapshots
         self._loads: dict[int, Load] = {}
+        self._again: dict[int, float] = {}  # when partitions are loaded again
         self._tried = float("-inf")  # when the last commit began
         self._is_told = False  # whether the broker is telling changes: it must not be polled
         self._is_out = False  # whether it has dropped all partitions, and is to join again
@@ -124,7 +128,11 @@ class Member:
                     self._take_over(partition, load.result())
                 except Unavailable as error:
                     logger.warning("partition %d is loaded again: %s", partition, error)
-                    self._begin_load(partition)
+                    self._again[partition] = self._clock() + AGAIN
+        for partition, at in list(self._again.items()):
+            if self._clock() >= at:
+                del self._again[partition]
+                self._begin_load(partition)
         due = self.ownership.due(self._clock())
         for partition in due:
             taken_back = self.parts[partition].restored(partition in self._given_back)
@@ -214,7 +222,10 @@ class Member:
         """Accept links for a partition, if it is still owned."""
         partition = message.partition
         # What was on its way when the partition moved may come again.
-        if self.ownership.state(partition) is not State.OWNED or message.position <= self.journal.positions[partition]:
+        if (
+            self.ownership.state(partition) is not State.OWNED
+            or message.position <= self.journal.positions[partition]
+        ):
             return
         if not message.data:
             self.journal.positions[partition] = message.position
@@ -260,7 +271,7 @@ class Member:
         self.ownership.loaded(partition, loaded.final, loaded.is_given_back)
 
     def _share(self) -> None:
-        """Use the part of shared limits that the owned partitions have of all: the parts of all members are one at most."""
+        """Use the part of shared limits that the owned partitions have: the parts of all members are one at most."""
         owned = len(self.ownership.owned())
         for partition in self.ownership.owned():
             self.parts[partition].share(owned / self._partitions)
@@ -285,6 +296,7 @@ class Member:
             if (load := self._loads.pop(partition, None)) is not None:
                 load.cancel()
             self.journal.drop(partition)
+            self._again.pop(partition, None)
             self._given_back.discard(partition)
             self._saving.discard(partition)
             for of in (self._ends, self._told, self._saved, self._kept):

@@ -3,8 +3,8 @@
 Guarantees, whatever is lost, late, suspended or cut off, as long as clocks run equally fast within ``DRIFT``:
 
 1. Two members never start requests of one partition at one time. A member starts none later than ``fence`` seconds
-   after its last commit began; who owns a partition next waits as long after it has read the final end of its journal,
-   and only then lets the clocks of its hosts begin anew.
+   after its last commit began; who owns a partition next waits as long after it has read the final end of its
+   journal, and only then lets the clocks of its hosts begin anew.
 2. A partition that was given back needs no such wait: its last record says so.
 
 A commit is accepted from a member of the group only. The last one of an earlier owner was therefore accepted before

@@ -60,7 +60,7 @@ class Part(Protocol):
         """Return whether nothing waits and nothing is in flight."""
 
     def share(self, part: float) -> None:
-        """Use this part of limits that several workers share: the rate of an address, and where hosts are shared of a host."""
+        """Use this part of limits that workers share: rates of addresses, and of hosts where these are shared."""
 
     def counts(self) -> dict[str, int]:
         """Return counts for reports."""

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+#: librdkafka's settings of a connection to brokers.
+Connection = dict[str, str | int | float | bool]
 
 #: Seconds for which brokers are waited for.
 WAIT = 30.0
 
-#: Errors of a partition whose leader is not known yet: it was just made, or a broker has gone.
-ELECTING = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.UNKNOWN_TOPIC_OR_PART)
+#: Seconds for which a first answer is waited for.
+REACH = 10.0
+
+#: Errors that pass by no waiting. Any other may be of a partition whose leader is being elected.
+REFUSED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError._AUTHENTICATION)
 
 #: Messages that are taken from the client at once, and seconds for which so many are waited for.
 MESSAGES, WITHIN = 500, 0.05
 
 
-def make_reader(settings: dict[str, Any], group: str, isolation: str = "read_committed") -> Consumer:
+def make_reader(settings: Connection, group: str, isolation: str = "read_committed") -> Consumer:
     """Return a consumer that joins no group; ``group`` is whose committed positions it may ask for."""
     return Consumer(
         {
@@ -41,17 +48,26 @@ def ends(
     wanted, deadline = {place.partition: place for place in places}, time.monotonic() + WAIT
     found: dict[int, int] = {}
     while True:
-        asked = {place: OffsetSpec.latest() for partition, place in wanted.items() if partition not in found}
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {place: latest for partition, place in wanted.items() if partition not in found}
         answers = admin.list_offsets(asked, isolation_level=isolation, request_timeout=WAIT) if asked else {}
         for place, future in answers.items():
             try:
-                found[place.partition] = future.result().offset
+                offset = future.result().offset
             except KafkaException as error:
-                if not (error.args[0].retriable() or error.args[0].code() in ELECTING) or time.monotonic() > deadline:
+                if error.args[0].code() in REFUSED or time.monotonic() > deadline:
                     raise
+            else:
+                if offset >= 0:  # otherwise a new leader does not know it yet
+                    found[place.partition] = offset
+                elif time.monotonic() > deadline:
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no end of {place} is told"))
         if len(found) == len(wanted):
             return found
         time.sleep(0.1)
+        # The client remembers that a partition had no leader, and asks nobody again by itself.
+        with contextlib.suppress(KafkaException):
+            admin.list_topics(next(iter(wanted.values())).topic, timeout=WAIT)
 
 
 def read(reader: Consumer, place: TopicPartition, end: int) -> Iterator[Any]:
@@ -62,17 +78,17 @@ def read(reader: Consumer, place: TopicPartition, end: int) -> Iterator[Any]:
     try:
         while True:
             for message in reader.consume(MESSAGES, WITHIN):
-                error = message.error()
+                error, offset = message.error(), message.offset() or 0
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                    if message.offset() >= end:
+                    if offset >= end:
                         return
                 elif error is not None:
                     raise KafkaException(error)
-                elif message.offset() >= end:
+                elif offset >= end:
                     return
                 else:
                     yield message
-                    if message.offset() + 1 >= end:
+                    if offset + 1 >= end:
                         return
     finally:
         reader.unassign()

@@ -12,10 +12,12 @@ class Cluster(Section):
         256,
         ge=1,
         le=10_000,
-        description="partitions of the frontier, which workers share: several for each lane that the job may ever have. "
-        "Fixed for the life of a job",
+        description="partitions of the frontier, which workers share: several for each worker that the job may ever "
+        "have. Fixed for the life of a job",
     )
-    replicas: int = Field(3, ge=1, le=9, description="copies of each topic that is made: brokers that have its records")
+    replicas: int = Field(
+        3, ge=1, le=9, description="copies of each topic that is made: brokers that have its records"
+    )
     session_timeout: float = Field(
         10.0,
         ge=6,
@@ -24,8 +26,14 @@ class Cluster(Section):
         "group.min.session.timeout.ms and group.max.session.timeout.ms bound it",
     )
     commit_interval: float = Field(
-        0.1, ge=0.01, le=1, description="minimum time in s from one transaction of a lane to the next: a request waits for one"
+        0.1,
+        ge=0.01,
+        le=1,
+        description="minimum time in s from one transaction of a lane to the next: a request waits for one",
     )
     snapshot_interval: float = Field(
-        60.0, ge=1, le=86_400, description="time in s between two snapshots of a partition: its next owner replays what came since"
+        60.0,
+        ge=1,
+        le=86_400,
+        description="time in s between two snapshots of a partition: its next owner replays what came since",
     )

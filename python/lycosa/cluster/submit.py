@@ -5,28 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from confluent_kafka import KafkaError, Producer
-from confluent_kafka.admin import AdminClient
 
 from lycosa import _core
 from lycosa.cluster.control import agree
-from lycosa.cluster.reading import WAIT
-from lycosa.cluster.topics import NoBroker, Topics, make_topics
+from lycosa.cluster.reading import WAIT, Connection
+from lycosa.cluster.topics import NoBroker, Topics, connect, make_topics
 from lycosa.job import Job
 from lycosa.records import Request, Requests
-
 
 #: Seeds in one record.
 PIECE = 500
 
 
-def submit(job: Job, name: str, settings: dict[str, Any]) -> int:
+def submit(job: Job, name: str, settings: Connection) -> int:
     """Add the seeds of a job; returns how many there are. Seeds that the job knows already change nothing.
 
-    Where links are followed on the seeds' hosts or domains only, each partition is told all seeds: they are the scope.
+    Where links are followed on the seeds' hosts or domains only, each partition is told all seeds: the scope.
     Raises NoBroker if they could not be given to all that own them; then submit again.
     """
     topics = Topics(name)
-    make_topics(AdminClient(settings), topics, job.cluster.partitions, job.cluster.replicas)
+    make_topics(connect(settings), topics, job.cluster.partitions, job.cluster.replicas)
     agree(job, topics, settings)
     partitions = _core.Partitions(job.cluster.partitions, job.frontier.shard_by)
     seeds = job.checked_seeds()

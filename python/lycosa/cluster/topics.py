@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from lycosa.cluster.reading import WAIT
+from lycosa.cluster.reading import REACH, WAIT, Connection
 from lycosa.errors import LycosaError, SettingError
 
 #: Maximum bytes of a record that topics accept: a batch of outcomes with their links.
@@ -21,12 +22,20 @@ class NoBroker(LycosaError):
     """No Kafka broker answers, or it refuses this client."""
 
 
+NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The names of a job's topics, all of which begin with ``lycosa.JOB.``"""
+    """The names of a job's topics: all begin with ``lycosa.``, the name of the job, and a dot."""
 
     job: str
     largest: int = LARGEST
+
+    def __post_init__(self) -> None:
+        """Raise SettingError for a name that topics cannot have."""
+        if not NAME.fullmatch(self.job):
+            raise SettingError("--name", self.job, "1 to 100 letters of ASCII, digits, dots, underscores and hyphens")
 
     @property
     def group(self) -> str:
@@ -59,6 +68,26 @@ class Topics:
         return f"lycosa.{self.job}.dead-letters"
 
 
+def connect(settings: Connection) -> AdminClient:
+    """Return a client of brokers that answer.
+
+    Raises SettingError for settings that librdkafka refuses, or NoBroker.
+    """
+    try:
+        admin = AdminClient(settings)
+    except KafkaException as error:
+        # Names alone: there may be a password among the values.
+        given = ", ".join(settings)
+        raise SettingError("--kafka-set", given, f"librdkafka's settings ({error.args[0].str()})") from None
+    try:
+        admin.list_topics(timeout=REACH)
+    except KafkaException as error:
+        where = settings.get("bootstrap.servers")
+        text = f"{where}: no broker can be asked: {error.args[0].str()}; --kafka names them, --kafka-set says how"
+        raise NoBroker(text) from None
+    return admin
+
+
 def make_topics(admin: AdminClient, topics: Topics, partitions: int, replicas: int) -> None:
     """Make a job's topics where they are missing, and check those that exist.
 
@@ -84,10 +113,9 @@ def make_topics(admin: AdminClient, topics: Topics, partitions: int, replicas: i
     for name, future in made.items():
         try:
             future.result()
-        except KafkaException as exception:
-            error: KafkaError = exception.args[0]
-            if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise NoBroker(f"topic {name} cannot be made: {error.str()}") from None
+        except KafkaException as failed:
+            if failed.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise NoBroker(f"topic {name} cannot be made: {failed.args[0].str()}") from None
     for name, (count, _) in wanted.items():
         if (has := _count(admin, name)) != count:
             allowed = f"{has}, which topic {name} has; or another name for the job, or remove the topic"

@@ -10,9 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, cast
-
-from confluent_kafka.admin import AdminClient
+from typing import cast
 
 from lycosa import _core
 from lycosa.assemble import shared_clocks
@@ -21,8 +19,9 @@ from lycosa.cluster.frontier_part import Copier, FrontierPart
 from lycosa.cluster.kafka import KafkaBroker
 from lycosa.cluster.lane import CommittedFetch, LaneFrontier, LaneLog, MemberLane
 from lycosa.cluster.member import Member
+from lycosa.cluster.reading import Connection
 from lycosa.cluster.storage import SharedSnapshots
-from lycosa.cluster.topics import Topics, make_topics
+from lycosa.cluster.topics import Topics, connect, make_topics
 from lycosa.job import Job
 from lycosa.loop import Control, run
 from lycosa.memory import divided, shares
@@ -31,15 +30,15 @@ from lycosa.stages import Frontier, Log, Stages
 
 logger = logging.getLogger("lycosa")
 
-#: Seconds after the beginning of a commit in which requests may be started. Commits are far more frequent; a longer time
-#: would delay takeovers, a shorter one would stop the crawl where brokers are slow for a moment.
+#: Seconds after the beginning of a commit in which requests may be started. Commits are far more frequent; a longer
+#: time would delay takeovers, a shorter one would stop the crawl where brokers are slow for a moment.
 FENCE = 3.0
 
 #: Seconds for which outcomes of partitions that are given back are waited for.
 GRACE = 5.0
 
-#: Seconds between two looks at the fence, and after it in which requests in flight may still end by themselves. In all less
-#: than the least session time-out.
+#: Seconds between two looks at the fence, and after it in which requests in flight may still end by themselves. In
+#: all less than the least session time-out.
 LOOK, LATE = 0.2, 1.0
 
 #: Partitions that are loaded at once.
@@ -73,7 +72,7 @@ def boottime() -> float:
 def work(
     job: Job,
     name: str,
-    settings: dict[str, Any],
+    settings: Connection,
     state: Path,
     control: Control,
     look: Callable[[Member], None] = lambda _: None,
@@ -84,7 +83,7 @@ def work(
     called in each turn.
     """
     topics, cluster = Topics(name), job.cluster
-    make_topics(AdminClient(settings), topics, cluster.partitions, cluster.replicas)
+    make_topics(connect(settings), topics, cluster.partitions, cluster.replicas)
     agree(job, topics, settings)
     clock, memory = _core.Clock(), shares(job)
     lane_job = divided(job, memory)
@@ -174,4 +173,3 @@ def _part_job(job: Job) -> Job:
         if (given := getattr(frontier, name)) is not None
     }
     return job.model_copy(update={"frontier": frontier.model_copy(update=parts)})
-

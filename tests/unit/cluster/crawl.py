@@ -1,9 +1,9 @@
-"""A crawl in the simulated world: sites with a ledger, frontiers as plain models, and workers that run the real code."""
+"""A crawl in the simulated world: sites with a ledger, frontiers as plain models, workers that run the real code."""
 
 from __future__ import annotations
 
+import functools
 import json
-
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any, cast
@@ -15,7 +15,7 @@ from lycosa.cluster.status import Status, is_over
 from lycosa.loop import Control, run
 from lycosa.stages import Stages
 
-from tests.unit.cluster.engine import Client, Engine, Network
+from tests.unit.cluster.engine import SESSION, Client, Engine, Network
 from tests.unit.cluster.world import RATE, Process, World
 
 #: Seconds from one request of a site to the next.
@@ -48,7 +48,9 @@ class Sites:
         """A request arrives."""
         site, now = url.split("/")[0], self.world.now
         if now - self.started.get(site, -INTERVAL) < INTERVAL * (1 - 2 * RATE) - 1e-6:
-            self.violations.append(f"{now:.3f}: {process.name} starts {url}; the last was at {self.started[site]:.3f}")
+            self.violations.append(
+                f"{now:.3f}: {process.name} starts {url}; the last was at {self.started[site]:.3f}"
+            )
         other = self.flying.get(site)
         # What a process has in flight that is dead, suspended or cut off, nobody can know.
         if other is not None and other.is_well:
@@ -127,7 +129,8 @@ class ModelPart:
         return json.dumps(["accepted", urls]).encode()
 
     def take(self, max: int) -> list[Record]:
-        now, taken = self._process.clock(), []
+        now = self._process.clock()
+        taken: list[Record] = []
         for url in list(self._waiting):
             site = url.split("/")[0]
             if len(taken) < max and now >= self._due.get(site, self._restored_at + INTERVAL):
@@ -237,7 +240,7 @@ class ModelFetch:
             self._sites.start(request.url, process)
             self.started += 1
             self._flying[number] = request
-            self._process.world.later(random.uniform(0.05, 1.5), lambda number=number: self._answer(number))
+            self._process.world.later(random.uniform(0.05, 1.5), functools.partial(self._answer, number))
 
     def _answer(self, number: int) -> None:
         if (request := self._flying.pop(number, None)) is not None and self._process.is_alive:
@@ -383,9 +386,23 @@ class Scenario:
         """Have so many things go wrong, at any time of the next seconds."""
         random = self.world.random
         for _ in range(count):
-            self.world.later(random.uniform(0, within), random.choice(
-                (self.kill, self.suspend, self.cut, self.leave, self.begin, self.cut_and_suspend, self.strike, self.strike, self.silence)
-            ))
+            self.world.later(
+                random.uniform(0, within),
+                random.choice(
+                    (
+                        self.kill,
+                        self.suspend,
+                        self.cut,
+                        self.leave,
+                        self.begin,
+                        self.cut_and_suspend,
+                        self.strike,
+                        self.strike,
+                        self.silence,
+                        self.silence_and_suspend,
+                    )
+                ),
+            )
 
     def _any(self) -> Worker | None:
         """A worker."""
@@ -436,6 +453,19 @@ class Scenario:
         if (worker := self._any()) is not None:
             worker.process.silent_until = self.world.now + self.world.random.uniform(5, 25)
 
+    def silence_and_suspend(self) -> None:
+        """Have a worker excluded for its silence while it is suspended between a commit and its requests."""
+        if (worker := self._any()) is not None:
+            random, process = self.world.random, worker.process
+            process.silent_until = self.world.now + 15
+            process.strike_from = self.world.now + SESSION + random.uniform(-1.5, 0.5)
+            seconds = random.uniform(1.5, 2.9)
+
+            def suspend() -> None:
+                process.suspended_until = self.world.now + seconds
+
+            process.strike = suspend
+
     def cut_and_suspend(self) -> None:
         """Cut a worker off, and suspend it for a while of that."""
         if (worker := self._any()) is not None:
@@ -444,7 +474,11 @@ class Scenario:
 
     def is_done(self) -> bool:
         """Whether every page was fetched, and recorded."""
-        return len(self.recorded()) == len(self.sites.links) if len(self.sites.fetched) == len(self.sites.links) else False
+        return (
+            len(self.recorded()) == len(self.sites.links)
+            if len(self.sites.fetched) == len(self.sites.links)
+            else False
+        )
 
     def look(self) -> None:
         """If the statuses say that the job is over, it has to be."""

@@ -8,6 +8,7 @@ rounds: who has to give some back does so, then others are assigned them (KIP-42
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -263,8 +264,10 @@ class Network:
                 if self._is_lost():
                     self.world.later(self._delay() * 30, work)  # a copy comes late
                 answer = work()
-                if give_up < float("inf") and process.strike is not None and self.world.random.random() < 0.3:
+                is_due = process.strike is not None and self.world.now >= process.strike_from
+                if give_up < float("inf") and is_due and self.world.random.random() < 0.3:
                     strike, process.strike = process.strike, None
+                    assert strike is not None
                     strike()
                 process.sleep(self._delay())
                 if not process.is_cut and not self._is_lost():
@@ -374,7 +377,10 @@ class Client:
         if self._writer is None:
             self._writer = self._ask(lambda: engine.begin_writer(f"{self._process.name} {began}"))
         writer = self._writer
-        left = lambda: COMMIT - (self._process.clock() - began)  # noqa: E731
+
+        def left() -> float:
+            return COMMIT - (self._process.clock() - began)
+
         begun: list[Open] = []
 
         def begin() -> Open | None:
@@ -421,10 +427,10 @@ class Client:
 
     def journal(self, partition: int, position: int, end: int) -> Iterator[Message]:
         """See ``Broker``."""
+        records = self._engine.topics["journal", partition]
         while position < end:
-            size = 50
-            records = self._ask(lambda: self._engine.topics["journal", partition][position : min(position + size, end)])  # noqa: B023
-            for data, of in records:
+            read = functools.partial(_piece, records, position, min(position + 50, end))
+            for data, of in self._ask(read):
                 position += 1
                 if of.end is End.COMMITTED:
                     yield Message(partition, position, data)
@@ -444,3 +450,8 @@ class Client:
         if (number := self._number) is not None:
             self._ask(lambda: self._engine.leave(number))
         self._owned, self._reading = set(), {}
+
+
+def _piece(records: list[tuple[bytes, Open]], first: int, end: int) -> list[tuple[bytes, Open]]:
+    """Some of the records."""
+    return records[first:end]

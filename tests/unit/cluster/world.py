@@ -22,7 +22,7 @@ class World:
     """Virtual time and what is to happen in it."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        self.random = random.Random(seed)  # noqa: S311
         self.now = 0.0
         self._serial = itertools.count()
         self._events: list[tuple[float, int, Callable[[], Any]]] = []
@@ -63,7 +63,8 @@ class Process:
         self._rate = 1 + world.random.uniform(-RATE, RATE)
         self.is_alive = True
         self.suspended_until = self.cut_until = self.silent_until = 0.0
-        self.strike: Callable[[], None] | None = None  # what happens to it in the midst of a commit
+        self.strike: Callable[[], None] | None = None  # what happens to it in the midst of a commit,
+        self.strike_from = 0.0  # from this time on
         self._threads: list[greenlet] = []
 
     def clock(self) -> float:
