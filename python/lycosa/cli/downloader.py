@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lycosa.cli.job_arguments import add_job_arguments, given_settings
 from lycosa.cli.master import add_audit, add_tls, tls_of
 
 DESCRIPTION = (
@@ -42,9 +43,7 @@ def add_parser(subparsers: Any) -> None:
         default=300.0,
         help="seconds for which results of a silent client are kept (default 300)",
     )
-    add("--job", metavar="FILE", help="settings (TOML), as of a crawl")
-    add("--user-agent", metavar="TEXT", help="User-Agent header: a product name with a page or an e-mail address")
-    add("--set", action="append", default=[], metavar="KEY=VALUE", help="any key of the settings; may be repeated")
+    add_job_arguments(parser, "settings (TOML), as of a crawl")
     add("--ca-file", metavar="FILE", type=Path, help="root certificates of the master in PEM (default: the system's)")
     add_audit(parser)
     add("-q", "--quiet", action="store_true", help="print only warnings and errors")
@@ -54,18 +53,12 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it; returns the exit status."""
-    from lycosa.cli.crawl import assignment
     from lycosa.cli.told import told
     from lycosa.dispatch import audit, loops
     from lycosa.errors import SettingError
-    from lycosa.job import absolute_paths, make_job, merge, read_job
+    from lycosa.job import make_job
 
-    given = {} if args.job is None else absolute_paths(read_job(Path(args.job), "--job"), Path(args.job).parent)
-    for text in args.set:
-        given = merge(given, assignment(text))
-    if args.user_agent is not None:
-        given["user_agent"] = args.user_agent
-    job = make_job(given)
+    job = make_job(given_settings(args))
     for name, value, least, most in (("--slots", args.slots, 1, 10_000), ("--keep", args.keep, 1.0, 86_400.0)):
         if not least <= value <= most:
             raise SettingError(name, value, f"{least:g} to {most:g}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
+from lycosa.cli.job_arguments import add_job_arguments, given_settings
 from lycosa.cli.work import add_kafka, kafka_of
 
 
@@ -20,10 +20,8 @@ def add_actions(actions: Any) -> None:
         "Workers (`lycosa work`) may run already, or begin later. Submitting again adds what is new.",
     )
     submit.add_argument("seeds", metavar="URL", nargs="*", help="seeds, instead of those of the job file")
-    submit.add_argument("--job", metavar="FILE", required=True, help="settings (TOML), as of a crawl")
+    add_job_arguments(submit, "settings (TOML), as of a crawl", is_required=True)
     submit.add_argument("--name", metavar="NAME", required=True, help="name of the job: its topics are lycosa.NAME.*")
-    submit.add_argument("--user-agent", metavar="TEXT", help="User-Agent header, as of the workers")
-    submit.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any key of the settings")
     add_kafka(submit)
     submit.set_defaults(run=run_submit)
 
@@ -40,14 +38,9 @@ def add_actions(actions: Any) -> None:
 
 def run_submit(args: argparse.Namespace) -> int:
     """Submit seeds; returns the exit status."""
-    from lycosa.cli.crawl import assignment
-    from lycosa.job import absolute_paths, make_job, merge, read_job
+    from lycosa.job import make_job
 
-    given = absolute_paths(read_job(Path(args.job), "--job"), Path(args.job).parent)
-    for text in args.set:
-        given = merge(given, assignment(text))
-    if args.user_agent is not None:
-        given["user_agent"] = args.user_agent
+    given = given_settings(args)
     if args.seeds:
         given["seeds"] = args.seeds
     job = make_job(given)

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import re
-import signal
 import stat
 import sys
 import time
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lycosa.cli.interrupts import interrupted
 from lycosa.cli.name_lines import LineReader, Read
 from lycosa.cli.resolve_outputs import Output, output
 from lycosa.cli.resolve_report import QUIET, Shown, print_report
@@ -366,8 +366,7 @@ def _open(options: Options) -> Iterator[Resolver]:
         yield resolver
 
 
-@contextlib.contextmanager
-def _signals(work: Work) -> Iterator[None]:
+def _signals(work: Work) -> contextlib.AbstractContextManager[None]:
     """Handle Ctrl-C and SIGTERM: once completes the output and ends, twice ends at once."""
 
     def handle(_signal: int, _frame: object) -> None:
@@ -375,9 +374,4 @@ def _signals(work: Work) -> Iterator[None]:
             os._exit(INTERRUPTED)
         work.stopped = True
 
-    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+    return interrupted(handle)

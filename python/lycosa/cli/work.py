@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import signal
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from lycosa.loop import Control
+from lycosa.cli.interrupts import interrupted
+from lycosa.cli.job_arguments import add_job_arguments, given_settings
 
 DESCRIPTION = (
     "Works on a job beside any number of other workers: each owns some partitions of the frontier, whose log is in "
@@ -26,30 +23,22 @@ def add_parser(subparsers: Any) -> None:
         "work", help="work on a job beside other workers, through Kafka", description=DESCRIPTION
     )
     add = parser.add_argument
-    add("--job", metavar="FILE", required=True, help="settings (TOML), as of a crawl; the same for all workers")
+    add_job_arguments(parser, "settings (TOML), as of a crawl; the same for all workers", is_required=True)
     add("--name", metavar="NAME", required=True, help="name of the job: its topics are lycosa.NAME.*")
     add_kafka(parser)
     add("--state", metavar="DIR", type=Path, required=True, help="directory of snapshots, which all workers share")
-    add("--user-agent", metavar="TEXT", help="User-Agent header: a product name with a page or an e-mail address")
-    add("--set", action="append", default=[], metavar="KEY=VALUE", help="any key of the settings; may be repeated")
     add("-q", "--quiet", action="store_true", help="print only warnings and errors")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Work until a signal ends it; returns the exit status."""
-    from lycosa.cli.crawl import assignment
     from lycosa.cli.told import told
     from lycosa.errors import SettingError
-    from lycosa.job import absolute_paths, make_job, merge, read_job
+    from lycosa.job import make_job
     from lycosa.loop import Control
 
-    given = absolute_paths(read_job(Path(args.job), "--job"), Path(args.job).parent)
-    for text in args.set:
-        given = merge(given, assignment(text))
-    if args.user_agent is not None:
-        given["user_agent"] = args.user_agent
-    job = make_job(given)
+    job = make_job(given_settings(args))
     job.check_contact()
     settings = kafka_of(args)
     from lycosa.cluster.worker import work
@@ -57,7 +46,12 @@ def run(args: argparse.Namespace) -> int:
     if not args.state.is_dir():
         raise SettingError("--state", args.state, "a directory that exists, the same for all workers")
     control = Control()
-    with told(quiet=args.quiet), _signals(control):
+
+    def stop(number: int, frame: object) -> None:
+        """Finish what is in flight and give all partitions back; the second time, cancel what is in flight."""
+        control.abort() if control.stopping else control.stop()
+
+    with told(quiet=args.quiet), interrupted(stop):
         for _ in work(job, args.name, settings, args.state, control):
             pass
     return 0
@@ -88,18 +82,3 @@ def kafka_of(args: argparse.Namespace) -> dict[str, Any]:
             raise SettingError("--kafka-set", text, "KEY=VALUE")
         settings[key] = value
     return settings
-
-
-@contextlib.contextmanager
-def _signals(control: Control) -> Iterator[None]:
-    """Ctrl-C and SIGTERM: once finishes what is in flight and gives all partitions back, twice ends at once."""
-
-    def handle(number: int, frame: object) -> None:
-        control.abort() if control.stopping else control.stop()
-
-    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

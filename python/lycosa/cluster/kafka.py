@@ -190,9 +190,7 @@ class KafkaBroker:
 
     def leave(self) -> None:
         """Give all partitions back, and leave the group."""
-        consumer, self._consumer = self._consumer, None
-        if consumer is not None:
-            self._consumer = consumer  # commits within the callback need its metadata
+        if (consumer := self._consumer) is not None:
             consumer.unsubscribe()
             deadline = time.monotonic() + ASK
             while consumer.assignment() and time.monotonic() < deadline:
@@ -203,20 +201,13 @@ class KafkaBroker:
 
     def _join(self) -> Consumer:
         """A consumer that joins the group."""
-        consumer = Consumer(
-            {
-                **self._settings,
-                "group.id": self._topics.group,
-                "partition.assignment.strategy": "cooperative-sticky",
-                "session.timeout.ms": int(self._session * 1000),
-                "heartbeat.interval.ms": int(self._session * 1000 / 10),
-                "isolation.level": "read_committed",
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-                "enable.partition.eof": True,
-                "fetch.wait.max.ms": 50,
-            }
-        )
+        own: Connection = {
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": int(self._session * 1000),
+            "heartbeat.interval.ms": int(self._session * 1000 / 10),
+            "fetch.wait.max.ms": 50,
+        }
+        consumer = make_reader(self._settings, self._topics.group, own)
         consumer.subscribe(
             [self._topics.links], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
         )
@@ -336,6 +327,10 @@ class KafkaBroker:
         reader: Consumer = self._readers.committed
         return reader
 
+    def _uncommitted(self) -> Consumer:
+        """A consumer that reads what is in open transactions, too."""
+        return make_reader(self._settings, self._topics.group, {"isolation.level": "read_uncommitted"})
+
     def _end(self, partition: int, isolation: IsolationLevel) -> int:
         """The end of a journal."""
         return ends(self._admin, [TopicPartition(self._topics.journal, partition)], isolation)[partition]
@@ -343,7 +338,7 @@ class KafkaBroker:
     def _expel(self, partition: int) -> None:
         """End the open transactions of earlier owners that are in a journal: begin their writers anew."""
         writers = set()
-        with contextlib.closing(make_reader(self._settings, self._topics.group, "read_uncommitted")) as reader:
+        with contextlib.closing(self._uncommitted()) as reader:
             since = self._end(partition, IsolationLevel.READ_COMMITTED)
             end = self._end(partition, IsolationLevel.READ_UNCOMMITTED)
             for message in read(reader, TopicPartition(self._topics.journal, partition, since), end):

@@ -9,7 +9,7 @@ from typing import Protocol
 from lycosa.cluster.member import Member
 from lycosa.loop import BATCH
 from lycosa.records import Outcomes, Requests, Responses
-from lycosa.stages import Fetch, Parse
+from lycosa.stages import Fetch, Stages
 
 #: Seconds of waiting for outcomes of partitions that are given back.
 LOOK = 0.05
@@ -74,8 +74,8 @@ class LaneFrontier:
             self._member.journal.link(partition, part.outbox().items())
 
     def idle(self) -> bool:
-        """Return whether the job has ended: links may come as long as others work."""
-        return self._member.is_over
+        """Return False: links of other workers may come, and seeds."""
+        return False
 
     def wait(self) -> float:
         """Return the seconds until there may be something to take, or the broker is to be polled."""
@@ -168,14 +168,13 @@ class MemberLane:
         member: Member,
         frontier: LaneFrontier,
         fetch: CommittedFetch,
-        parse: Parse,
-        log: LaneLog,
+        stages: Stages,
         *,
         clock: Callable[[], float],
         grace: float,
     ) -> None:
-        """grace: seconds for which outcomes of partitions that are given back are waited for."""
-        self._member, self._frontier, self._fetch, self._parse, self._log = member, frontier, fetch, parse, log
+        """stages: of the lane, which these are of. grace: seconds of waiting for outcomes of what is given back."""
+        self._member, self._frontier, self._fetch, self._stages = member, frontier, fetch, stages
         self._clock, self._grace = clock, grace
 
     def committed(self) -> None:
@@ -196,14 +195,16 @@ class MemberLane:
             if self._clock() >= deadline and not is_cancelled:
                 self._fetch.cancel_sent()
                 is_cancelled = True
-            outcomes = self._frontier.judge(self._parse.parse(self._fetch.completed(BATCH, LOOK)))
+            # As the loop does it, which shows the whole way of a URL in one place.
+            stages = self._stages
+            outcomes = stages.frontier.judge(stages.parse.parse(stages.fetch.completed(BATCH, LOOK)))
             if len(outcomes) > 0:
-                self._log.append(outcomes)
-                self._frontier.done(outcomes)
+                stages.log.append(outcomes)
+                stages.frontier.done(outcomes)
 
     def cancel(self) -> None:
         """End and forget all that was taken."""
         self._fetch.cancel()
         while self._fetch.in_flight() > 0:
-            self._parse.parse(self._fetch.drained())
+            self._stages.parse.parse(self._fetch.drained())
         self._frontier.in_flight.clear()

@@ -91,9 +91,8 @@ class Member:
         """Own nothing yet.
 
         make: creates the empty part of a partition. start: runs a load beside the lane. partitions: of the job.
-        fence: see ``Ownership``.
-        interval: minimum seconds from the beginning of one commit to the next. snapshots: seconds between two
-        snapshots of a partition.
+        fence: see ``Ownership``. interval: minimum seconds from the beginning of one commit to the next. snapshots:
+        seconds between two snapshots of a partition.
         """
         self.ownership, self.journal = Ownership(fence), Journal()
         self.parts: dict[int, Part] = {}
@@ -113,7 +112,6 @@ class Member:
         self._saving: set[int] = set()  # partitions whose snapshots are being written
         self._kept: dict[int, int] = {}  # the positions of their last snapshots
         self.lane: Lane | None = None
-        self.is_over = False  # whether the job has ended
 
     def look(self) -> None:
         """Take note of changes, accept links, and own what is loaded. To be called often."""
@@ -155,7 +153,8 @@ class Member:
             transaction, self._tried = self.journal.transaction(), self._clock()
             if not transaction:
                 return
-            transaction.status = {partition: status.encode() for partition, status in self._new_statuses().items()}
+            statuses = self._new_statuses()
+            transaction.status = {partition: status.encode() for partition, status in statuses.items()}
             try:
                 ends = self._broker.commit(transaction)
             except Aborted as error:
@@ -167,7 +166,7 @@ class Member:
                 logger.warning("partitions are dropped and loaded again: %s", error)
                 break
             self.journal.clear()
-            self._told.update({partition: Status.decode(data) for partition, data in transaction.status.items()})
+            self._told.update(statuses)
             self.ownership.committed(self._tried)
             self._ends.update(ends)
             self._lane.committed()

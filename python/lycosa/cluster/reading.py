@@ -26,17 +26,22 @@ REFUSED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATI
 MESSAGES, WITHIN = 500, 0.05
 
 
-def make_reader(settings: Connection, group: str, isolation: str = "read_committed") -> Consumer:
-    """Return a consumer that joins no group; ``group`` is whose committed positions it may ask for."""
+def make_reader(settings: Connection, group: str, own: Connection | None = None) -> Consumer:
+    """Return a consumer of what is committed.
+
+    It joins the group only if it subscribes; otherwise it may ask for the group's committed positions. own: settings
+    that it has beside those, or in place of them.
+    """
     return Consumer(
         {
             **settings,
             "group.id": group,
-            "isolation.level": isolation,
+            "isolation.level": "read_committed",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 20,
+            **(own or {}),
         }
     )
 

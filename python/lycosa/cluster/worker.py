@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
@@ -27,8 +26,6 @@ from lycosa.loop import Control, run
 from lycosa.memory import divided, shares
 from lycosa.records import Outcomes, Requests
 from lycosa.stages import Frontier, Log, Stages
-
-logger = logging.getLogger("lycosa")
 
 #: Seconds after the beginning of a commit in which requests may be started. Commits are far more frequent; a longer
 #: time would delay takeovers, a shorter one would stop the crawl where brokers are slow for a moment.
@@ -75,12 +72,10 @@ def work(
     settings: Connection,
     state: Path,
     control: Control,
-    look: Callable[[Member], None] = lambda _: None,
 ) -> Iterator[Outcomes]:
     """Work on a job until ``control`` stops it; yield each batch of outcomes, which will be committed.
 
-    name: of the job. settings: librdkafka's, of the connection. state: a directory that all workers share. look: is
-    called in each turn.
+    name: of the job. settings: librdkafka's, of the connection. state: a directory that all workers share.
     """
     topics, cluster = Topics(name), job.cluster
     make_topics(connect(settings), topics, cluster.partitions, cluster.replicas)
@@ -118,10 +113,9 @@ def work(
         inner = _core.Fetcher(lane_job, clock, memory.fetch, memory.batch)
         stack.callback(inner.cancel)
         parse = _core.Parser(lane_job, memory.batch, memory.decoding)
-        frontier, log = LaneFrontier(member, divide), LaneLog(member, divide)
-        fetch = CommittedFetch(inner, member, divide, inner.set_fence)
-        member.lane = MemberLane(member, frontier, fetch, parse, log, clock=boottime, grace=GRACE)
-        stages = Stages(cast(Frontier, frontier), fetch, parse, cast(Log, log))
+        frontier, fetch = LaneFrontier(member, divide), CommittedFetch(inner, member, divide, inner.set_fence)
+        stages = Stages(cast(Frontier, frontier), fetch, parse, cast(Log, LaneLog(member, divide)))
+        member.lane = MemberLane(member, frontier, fetch, stages, clock=boottime, grace=GRACE)
 
         stack.enter_context(_watched(member, inner))
         stopped_at = float("inf")
@@ -129,7 +123,6 @@ def work(
         def turn() -> None:
             nonlocal stopped_at
             member.look()
-            look(member)
             if control.stopping:
                 stopped_at = min(stopped_at, boottime())
                 if boottime() > stopped_at + GRACE:

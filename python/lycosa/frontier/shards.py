@@ -7,7 +7,7 @@ shard owns is passed to it before the outcome with the link counts as confirmed,
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -210,7 +210,7 @@ class Shards:
     def reopen(self, outcomes: Outcomes) -> Outcomes:
         """Let settled URLs wait again; return the outcomes of those that are known."""
         parts = [self.by_name[name].reopen(Outcomes(part)) for name, part in self._parted(outcomes)]
-        return _joined(parts)
+        return _core.join_outcomes(parts)
 
     def doubted_since(self) -> float | None:
         """Since when outcomes may be a captive portal's."""
@@ -218,11 +218,11 @@ class Shards:
 
     def doubt_held(self) -> Outcomes:
         """Take back what a captive portal may have answered, at the end of the process."""
-        return _joined([shard.doubt_held() for shard in self._all])
+        return _core.join_outcomes([shard.doubt_held() for shard in self._all])
 
     def doubt_last(self, written: int | None = None) -> Outcomes:
         """Take back what a process that died may have recorded of a captive portal."""
-        return _joined([shard.doubt_last(written) for shard in self._all])
+        return _core.join_outcomes([shard.doubt_last(written) for shard in self._all])
 
     def confirm_last(self) -> None:
         """Take what earlier processes recorded as the sites' own."""
@@ -237,8 +237,3 @@ class Shards:
             (owner,) = self._ring.owners(_core.ring_key(record.url, self._by))
             parts.setdefault(owner, []).append(record)
         return list(parts.items())
-
-
-def _joined(batches: Sequence[Outcomes]) -> Outcomes:
-    """Several batches as one."""
-    return Outcomes([outcome for batch in batches for outcome in batch])

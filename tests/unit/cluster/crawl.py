@@ -215,8 +215,7 @@ class ModelFetch:
         self._flying: dict[int, Record] = {}
         self._complete: deque[Record] = deque()
         self._number = 0
-        self._fence, self._turn = float("-inf"), 0
-        self.started = 0
+        self._fence = float("-inf")
 
     def set_fence(self, at: float) -> None:
         self._fence = at
@@ -238,7 +237,6 @@ class ModelFetch:
                 self._complete.append(request)
                 continue
             self._sites.start(request.url, process)
-            self.started += 1
             self._flying[number] = request
             self._process.world.later(random.uniform(0.05, 1.5), functools.partial(self._answer, number))
 
@@ -318,7 +316,6 @@ class Worker:
         self.client = Client(scenario.engine, scenario.network, self.process)
         self.control = Control()
         self.process.start(self._run)
-        self.has_left = False
 
     def _run(self) -> None:
         scenario, process = self._scenario, self.process
@@ -340,13 +337,11 @@ class Worker:
         frontier = LaneFrontier(member, divide)
         inner = ModelFetch(process, scenario.sites, slots=6)
         fetch = CommittedFetch(cast(Any, inner), member, divide, inner.set_fence)
-        log, parse = LaneLog(member, divide), cast(Any, ModelParse())
-        member.lane = MemberLane(member, frontier, fetch, parse, log, clock=process.clock, grace=2.0)
-        stages = Stages(cast(Any, frontier), fetch, parse, cast(Any, log))
+        stages = Stages(cast(Any, frontier), fetch, cast(Any, ModelParse()), cast(Any, LaneLog(member, divide)))
+        member.lane = MemberLane(member, frontier, fetch, stages, clock=process.clock, grace=2.0)
         for _ in run(stages, self.control, member.look):
             pass
         self.client.leave(member)
-        self.has_left = True
 
 
 class Scenario:
