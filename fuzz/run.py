@@ -9,6 +9,7 @@ Needs cargo and a C++ compiler; any stable Rust will do. Ends with 1 when an inv
 from __future__ import annotations
 
 import argparse
+import base64
 import ctypes
 import datetime
 import os
@@ -176,6 +177,8 @@ def main() -> int:
             failed += 1
             panic = re.search(r"panicked at .*\n.*", outcome.log)
             print(f"  {panic[0] if panic else outcome.log[-500:]}\n  input: {outcome.finding}", flush=True)
+            # Where the file itself is lost, what was printed can still be replayed.
+            print(f"  base64: {base64.b64encode(outcome.finding.read_bytes()).decode()}", flush=True)
         if arguments.record:
             record([outcome])
         return outcome

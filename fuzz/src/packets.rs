@@ -121,12 +121,19 @@ fn places(message: &[u8]) -> Option<Vec<(u16, usize)>> {
     (at == message.len()).then_some(places)
 }
 
-/// Whether names stay when a message is kept: none points into the header, whose number changes, and no TTL changes, in which one may
-/// stand, too.
+/// Whether names stay when a message is kept: none leads into what may change, which are the header, TTLs, and OPT at the end.
 fn has_sound_names(reply: &[u8]) -> bool {
+    let Some(places) = places(reply) else { return false };
+    let mut changed = reply.to_vec();
+    places.iter().for_each(|&(_, at)| changed[at..at + 4].iter_mut().for_each(|byte| *byte = !*byte));
+    if let [.., (OPT, _)] = places[..] {
+        let end_of_record = |&(_, at): &(u16, usize)| Some(at + 6 + usize::from(number(reply, at + 4)?));
+        let before = places.iter().rev().nth(1).map_or_else(|| Some(name_end(reply, 12)? + 4), end_of_record);
+        changed.truncate(before.expect("all can be read"));
+        changed[11] = changed[11].wrapping_sub(1);
+    }
     let points_to_header = reply.windows(2).any(|two| matches!(two, [0xc0, ..12]));
-    let is_short = |(rtype, place): (u16, usize)| rtype == OPT || ttl(reply, place) <= LIMITS.max_ttl;
-    !points_to_header && places(reply).is_some_and(|places| places.into_iter().all(is_short))
+    !points_to_header && listing(&changed) == listing(reply)
 }
 
 /// The records of a message but OPT, each with its section, in lower case: case may change with that of the question. `None` where one

@@ -57,9 +57,8 @@ pub fn records(data: &[u8]) {
 
 /// A name without the root's dot, in lower case.
 fn relative(name: &str) -> String {
-    let is_escaped = name.strip_suffix(r"\.").is_some_and(|rest| !rest.ends_with('\\'));
-    let name = name.strip_suffix('.').filter(|_| !is_escaped).unwrap_or(name);
-    plain(name).to_ascii_lowercase()
+    let is_root = |rest: &&str| rest.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 0; // else the dot is escaped
+    plain(name.strip_suffix('.').filter(is_root).unwrap_or(name)).to_ascii_lowercase()
 }
 
 /// A text as the library writes it: it does not escape these in names.

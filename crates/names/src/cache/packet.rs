@@ -51,7 +51,11 @@ impl Extent {
             soa: None,
             opt: None,
         };
-        let name_end = skip_name(message, HEADER)?;
+        let root = skip_labels(message, HEADER)?;
+        if message[root] != 0 {
+            return None; // before the question is nothing that its name may point to
+        }
+        let name_end = root + 1;
         let asked = message.get(name_end..).and_then(|rest| rest.first_chunk()).copied()?;
         let mut at = name_end + 4;
         for (section, records) in [count(6), count(8), count(10)].into_iter().enumerate() {
@@ -169,15 +173,21 @@ pub(super) fn change_ttl(message: &mut [u8], offset: u16, change: impl Fn(u32) -
 }
 
 /// The offset at which the name at an offset ends.
-fn skip_name(message: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        match *message.get(at)? {
-            0 => return Some(at + 1),
-            length @ 1..=63 => at += 1 + usize::from(length),
-            192.. => return Some(at + 2),
-            _ => return None,
-        }
+fn skip_name(message: &[u8], at: usize) -> Option<usize> {
+    let at = skip_labels(message, at)?;
+    match message[at] {
+        0 => Some(at + 1),
+        192.. => Some(at + 2),
+        _ => None,
     }
+}
+
+/// The offset of what follows the labels at an offset: the root, or a pointer.
+fn skip_labels(message: &[u8], mut at: usize) -> Option<usize> {
+    while let length @ 1..=63 = *message.get(at)? {
+        at += 1 + usize::from(length);
+    }
+    Some(at)
 }
 
 /// Reads a TTL.

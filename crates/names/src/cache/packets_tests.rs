@@ -146,6 +146,20 @@ fn the_random_case_of_a_question_shows_nowhere() {
 }
 
 #[test]
+fn a_question_whose_name_ends_with_a_pointer_is_none() {
+    // Both bytes of a pointer may be letters: in lower case, it would point elsewhere.
+    let header = [0, 1, 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0];
+    let label = [&[63][..], &[0; 63]].concat();
+    let with_end = |end: &[u8]| [&header[..], &label, end, b"\0\x0f\0\x01"].concat();
+    assert!(packets().read(&with_end(b"\0"), NOW).is_some());
+    for pointer in [b"\xc0\x41", b"\xc0\0"] {
+        let reply = with_end(pointer);
+        assert!(Message::from_slice(&reply).unwrap().sole_question().is_ok(), "its name can be read");
+        assert!(packets().read(&reply, NOW).is_none());
+    }
+}
+
+#[test]
 fn times_are_those_of_the_standards_and_the_limits() {
     let key = question("example.com");
     let cases = [
