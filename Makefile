@@ -46,6 +46,8 @@ lint: $(VENV)/developed ## Run all checks that need no running
 	$(BIN)/mypy
 	$(BIN)/stubtest lycosa._core --mypy-config-file pyproject.toml
 	$(BIN)/lint-imports
+	@tools/bootstrap.sh helm build/bin/helm
+	$(BIN)/python -m tools.chart --helm build/bin/helm
 
 bench: $(VENV)/developed ## Run all quick benchmarks beside their peers
 	@tools/bootstrap.sh debian $(DEBIAN)

@@ -17,6 +17,8 @@ from benchmarks.harness import Options
 from benchmarks.report import BenchmarkError, Report, merged, show
 
 BENCHMARKS = {
+    "cloud_paper": "the published experiment over time: other dedup, no DNS optimiser, blocking downloads, all of it",
+    "cluster": "workers through Kafka: CPU a page beside one process, the broker's CPU, bytes a page; takeovers",
     "cores": "frontiers side by side in one process: pages a second of two cores beside one, CPU a page",
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "crawl_costs": "CPU a page of a whole crawl, start included: 27 KB by HTTP, 240 KB by HTTPS",
@@ -103,9 +105,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer rounds, at most 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too")
-    parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="simnet, names_cache, names_paper, flat_line: draw it, .png or .svg"
-    )
+    drawn = "simnet, names_cache, names_paper, flat_line, cloud_paper"
+    parser.add_argument("--plot", type=Path, metavar="FILE", help=f"{drawn}: draw it, .png or .svg")
     parser.add_argument("--peers-only", action="store_true", help="without Lycosa, so without claims")
     args = parser.parse_args()
     if bool(args.files) != (args.name == "results"):

@@ -79,6 +79,11 @@ class Running:
             time.sleep(0.05)
         raise BenchmarkError(f"{servers} download servers did not come")
 
+    def kill(self) -> None:
+        """End it as if its machine had failed."""
+        self._process.kill()
+        self._process.wait()
+
     def end(self) -> None:
         """End it."""
         self._process.terminate()

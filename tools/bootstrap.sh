@@ -1,9 +1,10 @@
 #!/bin/sh
 # Makes what the Makefile's targets need: Rust, the virtual environment, Debian's packages.
-# usage: bootstrap.sh rust | fuzz | venv DIR | debian PACKAGE...
+# usage: bootstrap.sh rust | fuzz | venv DIR | helm PROGRAM | debian PACKAGE...
 # As root on Debian it installs what is missing; elsewhere it names it and stops.
 set -eu
 
+HELM=v3.22.0 # the last of 3: charts of API version 2
 RUST_MINIMUM=89 # of 1.x; the same as rust-version in Cargo.toml
 
 say() { printf 'lycosa: %s\n' "$*" >&2; }
@@ -80,6 +81,13 @@ venv() {
     "$python" -m venv "$1"
 }
 
+# Helm, as a Go module.
+helm() {
+    [ -x "$1" ] && return 0
+    command -v go >/dev/null 2>&1 || debian golang-go
+    GOBIN=$(cd "$(dirname "$1")" && pwd) go install "helm.sh/helm/v3/cmd/helm@$HELM"
+}
+
 command=${1:-}
 [ $# -gt 0 ] && shift
 case "$command" in
@@ -87,5 +95,6 @@ case "$command" in
     fuzz) fuzz ;;
     venv) venv "$1" ;;
     debian) debian "$@" ;;
+    helm) mkdir -p "$(dirname "$1")" && helm "$1" ;;
     *) fail "usage: bootstrap.sh rust | fuzz | venv DIR | debian PACKAGE..." ;;
 esac

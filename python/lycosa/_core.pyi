@@ -31,6 +31,8 @@ __all__ = [
     "Names",
     "Outcome",
     "Outcomes",
+    "PageReader",
+    "PageWriter",
     "Parser",
     "Partitions",
     "Proxies",
@@ -841,6 +843,45 @@ def outcomes_message(outcomes: Outcomes) -> bytes:
     """Return the message of a journal of outcomes; bodies are left out."""
 
 @final
+class PageWriter:
+    """Encodes outcomes as messages of pages, for outputs of a cluster. Larger bodies go to files."""
+
+    def __new__(cls, bodies: str | PathLike[str], name: str, inline_bytes: int, message_bytes: int) -> PageWriter:
+        """``bodies``: the directory of files, which all workers share; ``name``: of this writer and its folder there.
+
+        inline_bytes: size of a body up to which it is within a message. message_bytes: after so many, a message is
+        complete.
+        """
+
+    def encode(self, outcomes: Outcomes) -> tuple[list[bytes], bool]:
+        """Return the messages of outcomes, and whether some of these take earlier ones back.
+
+        Retries and robots.txt are left out. Raises StorageError if a file cannot be written.
+        """
+
+@final
+class PageReader:
+    """Reads the messages of pages of one partition, in their order."""
+
+    def __new__(cls, bodies: str | PathLike[str], with_body: bool, max_body_bytes: int) -> PageReader:
+        """``bodies``: see ``PageWriter``; larger decoded bodies than ``max_body_bytes`` are left out."""
+
+    def learn(self, message: bytes, position: int) -> None:
+        """Learn what a message takes back of earlier ones; ``position`` is behind it.
+
+        Raises ValueError for invalid bytes, JobVersionError for those of a newer version.
+        """
+
+    def rows(self, message: bytes, position: int) -> tuple[Outcomes, int]:
+        """Return the rows of a message without those that were taken back, and how many bodies are missing.
+
+        Raises ValueError for invalid bytes, JobVersionError for those of a newer version.
+        """
+
+    def forget(self, position: int) -> None:
+        """Forget what was taken back by messages up to a position: all of them are read."""
+
+@final
 class Table:
     """Columns of records for any Arrow library (Arrow PyCapsule interface), which share its memory."""
 
@@ -1240,13 +1281,26 @@ class NameCache:
 
 @final
 class Shared:
-    """Clocks of hosts and addresses, and the page budget, that frontiers share; see ``Frontier``."""
+    """Clocks of hosts and addresses, the page budget and caps, that frontiers share; see ``Frontier``."""
 
-    def __new__(cls, clock: Clock, clock_file: str | PathLike[str] | None = None, *, shards: int = 1) -> Shared:
+    def __new__(
+        cls,
+        clock: Clock,
+        clock_file: str | PathLike[str] | None = None,
+        *,
+        shards: int = 1,
+        shares_pages: bool = True,
+        caps: tuple[float | None, float | None] | None = None,
+    ) -> Shared:
         """clock: the crawl's. clock_file: of this machine's clocks; `None`: in memory, for one process's shards.
 
-        shards: of the crawl.
+        shards: of the crawl. shares_pages: whether ``max_pages`` is of all of them together. caps: over all sites, in
+        place of those of the frontiers' jobs: requests and bytes per second of the machine's clock; `None`: each
+        frontier has those of its job.
         """
+
+    def set_caps(self, requests: float | None, bytes: float | None) -> None:
+        """Set other caps, if it has some."""
 
 def restore_shards(shards: list[Frontier], entries: Entries) -> None:
     """Apply records of the log to all shards of a crawl, each to its owner."""
@@ -1302,6 +1356,12 @@ class Frontier:
     def doubt_held(self) -> Outcomes: ...
     def reopen(self, outcomes: Outcomes) -> Outcomes: ...
     def take(self, max: int) -> Requests: ...
+    def set_max_pages(self, pages: int) -> None:
+        """Set the number of pages after which it ends."""
+
+    def room(self) -> tuple[int, int]:
+        """Return how many pages may still be leased, and how many URLs wait."""
+
     def judge(self, outcomes: Outcomes) -> Outcomes: ...
     def done(self, outcomes: Outcomes) -> None: ...
     def keep_to(self, sites: list[tuple[Ring, str, str]]) -> None:

@@ -187,18 +187,33 @@ def clocks_of(job: Job) -> str | None:
     return hashlib.sha256(f"{boot} {found.st_dev} {found.st_ino}".encode()).hexdigest()
 
 
-def shared_clocks(job: Job, clock: _core.Clock, shards: int) -> _core.Shared | None:
-    """The clocks that a crawl shares with others of the machine, or its shards with each other; `None`: none."""
+def shared_clocks(
+    job: Job,
+    clock: _core.Clock,
+    shards: int,
+    *,
+    shares_pages: bool = True,
+    caps: tuple[float | None, float | None] | None = None,
+) -> _core.Shared | None:
+    """The clocks that a crawl shares with others of the machine, or its shards with each other; `None`: none.
+
+    shares_pages: whether ``max_pages`` is of all shards together. caps: over all sites, which the shards share as
+    well; `None`: each has its own.
+    """
+
+    def make(file: Path | None) -> _core.Shared:
+        return _core.Shared(clock, file, shards=shards, shares_pages=shares_pages, caps=caps)
+
     given = job.politeness.clock_file
     if job.politeness.share_clocks and given is not None:
-        return _core.Shared(clock, given, shards=shards)
+        return make(given)
     usual = CLOCKS / f"lycosa-clocks-{os.getuid()}"
     if job.politeness.share_clocks and job.speed == 1 and CLOCKS.is_dir():
         try:
-            return _core.Shared(clock, usual, shards=shards)
+            return make(usual)
         except SettingError as error:
             logger.warning("politeness.share_clocks: %s: %s; other crawls are not taken into account", usual, error)
-    return _core.Shared(clock, shards=shards) if shards > 1 else None
+    return make(None) if shards > 1 or caps is not None else None
 
 
 def _shards(

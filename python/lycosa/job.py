@@ -10,7 +10,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from lycosa import _core
 from lycosa.cluster.settings import Cluster
@@ -22,6 +22,7 @@ from lycosa.model import (
     BeforeValidator,
     Field,
     Section,
+    Unit,
     ValidationError,
     model_validator,
 )
@@ -118,12 +119,6 @@ def _media_type(text: str) -> str:
 def _none_for_zero(given: object) -> object:
     """Replace 0 by `None` (no limit)."""
     return None if given == 0 and not isinstance(given, bool) else given
-
-
-class Unit(NamedTuple):
-    """The unit of a setting's numbers."""
-
-    name: str
 
 
 def _bytes(value: object) -> object:

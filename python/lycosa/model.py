@@ -10,9 +10,24 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
-__all__ = ["AfterValidator", "BaseModel", "BeforeValidator", "Field", "Section", "ValidationError", "model_validator"]
+__all__ = [
+    "AfterValidator",
+    "BaseModel",
+    "BeforeValidator",
+    "Field",
+    "Section",
+    "Unit",
+    "ValidationError",
+    "model_validator",
+]
+
+
+class Unit(NamedTuple):
+    """The unit of a setting's numbers."""
+
+    name: str
 
 
 class _Later(ModuleType):

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from pydantic import BaseModel
 
-from lycosa.job import FIXED, Job, Unit
+from lycosa.job import FIXED, Job
+from lycosa.model import Unit
 
 #: Width of a line of the template, in characters.
 WIDTH = 100

@@ -26,6 +26,7 @@ from lycosa.store.restart import with_gap
 from lycosa.words import counted
 
 if TYPE_CHECKING:
+    from lycosa.job import Job
     from lycosa.middleware import Middleware
     from lycosa.proxies.sources import Source
     from lycosa.signals import Looks, Signals
@@ -63,6 +64,11 @@ class FailingHost(NamedTuple):
 #: How long an outcome may be taken back because of a captive portal: seconds of job time, and the minimum in seconds
 #: of machine time. Outputs stay this far behind the log.
 TAKEN_BACK, SHORTEST_DISTANCE = 15.0, 1.5
+
+
+def distance(job: Job) -> float:
+    """Return how many seconds outputs stay behind the log."""
+    return max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE)
 
 
 class Running:
@@ -119,7 +125,7 @@ class Running:
             self._keep_gaps()
             if goes_on:
                 self._doubt_last(record)
-            self.stages.log.keep_distance(max(TAKEN_BACK / job.speed, SHORTEST_DISTANCE))
+            self.stages.log.keep_distance(distance(job))
             if not is_new:
                 # Only now, so that a session that could not start changes nothing and is not taken for a crash.
                 self._write_record()

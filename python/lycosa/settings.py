@@ -163,6 +163,11 @@ class ClusterSettings(TypedDict, total=False):
     replicas: int
     session_timeout: float
     commit_interval: float
+    pages: bool
+    pages_retention: float
+    inline_bytes: int
+    output_interval: float
+    output_bytes: int
     snapshot_interval: float
 
 

@@ -34,6 +34,20 @@ log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 
 
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+#: Settings of a broker whose clients are users.
+USERS = {
+    "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    "listener.name.clients.plain.sasl.jaas.config": f'{_PLAIN} required username="admin" password="admin-secret" '
+    'user_admin="admin-secret" user_crawler="crawler-secret";',
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:admin;User:ANONYMOUS",
+}
+
+
 def jars() -> Path:
     """Return the directory of Kafka's jars; Maven copies them the first time."""
     JARS.parent.mkdir(parents=True, exist_ok=True)
@@ -83,6 +97,12 @@ class Broker:
             self._process.wait()
             self._process = None
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self._process is not None
+        return self._process.pid
+
     def told(self) -> str:
         """Return what it has logged."""
         return (self.folder / "log").read_text()
@@ -91,8 +111,9 @@ class Broker:
 class Kafka:
     """Brokers of one cluster. A context manager."""
 
-    def __init__(self, count: int = 1) -> None:
-        """count: of processes."""
+    def __init__(self, count: int = 1, *, has_users: bool = False) -> None:
+        """count: of processes. has_users: clients are users, admin or crawler, who have rights."""
+        self._has_users = has_users
         self._folder = Path(tempfile.mkdtemp(prefix="lycosa-kafka-"))
         self.brokers = [Broker(self._folder, number) for number in range(1, count + 1)]
         self.servers = ""
@@ -100,7 +121,15 @@ class Kafka:
     @property
     def connection(self) -> dict[str, str | int | float | bool]:
         """The settings of a connection, by librdkafka's names."""
-        return {"bootstrap.servers": self.servers, "log_level": 1}
+        return self.connection_of("admin")
+
+    def connection_of(self, user: str) -> dict[str, str | int | float | bool]:
+        """The same, of a user."""
+        connection: dict[str, str | int | float | bool] = {"bootstrap.servers": self.servers, "log_level": 1}
+        if self._has_users:
+            connection |= {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+            connection |= {"sasl.username": user, "sasl.password": f"{user}-secret"}
+        return connection
 
     def __enter__(self) -> Self:
         """Start all, and wait until they answer."""
@@ -114,6 +143,7 @@ class Kafka:
             broker.folder.mkdir()
             (broker.folder / "log4j.properties").write_text(LOG4J)
             lines = _settings(broker.number, port, controller, voters, count, broker.folder / "data")
+            lines |= USERS if self._has_users else {}
             file = broker.folder / "server.properties"
             file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
             storage = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(file)]
@@ -134,7 +164,7 @@ class Kafka:
 
     def _wait(self) -> None:
         """Wait until all brokers are known."""
-        admin, until = AdminClient({"bootstrap.servers": self.servers, "log_level": 0}), time.monotonic() + START
+        admin, until = AdminClient(self.connection), time.monotonic() + START
         while True:
             try:
                 if len(admin.list_topics(timeout=2).brokers) == len(self.brokers):
@@ -158,10 +188,11 @@ def _settings(number: int, port: int, controller: int, voters: str, count: int, 
         "process.roles": "broker,controller",
         "node.id": number,
         "controller.quorum.voters": voters,
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "listeners": f"CLIENTS://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": f"CLIENTS://127.0.0.1:{port}",
+        "inter.broker.listener.name": "CLIENTS",
         "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map": "CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": data,
         "auto.create.topics.enable": "false",
         "offsets.topic.num.partitions": 2,

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from lycosa import _core
 from lycosa.cluster.control import status
 from lycosa.cluster.journal import GIVEN_BACK
-from lycosa.cluster.reading import ends, make_reader, read
+from lycosa.cluster.reading import ends, make_reader, read, starts
 from lycosa.cluster.submit import submit
 from lycosa.cluster.topics import NoBroker, Topics
 from lycosa.errors import SettingError
@@ -26,17 +25,7 @@ from lycosa.job import make_job, read_job
 from lycosa.simnet import SimulatedInternet
 
 from tests.cluster.kafka import Kafka
-
-PARTITIONS = 16
-
-#: Requests that a worker may have had in flight when it was killed.
-SLOTS = 32
-
-
-@pytest.fixture(scope="module")
-def kafka() -> Iterator[Kafka]:
-    with Kafka() as kafka:
-        yield kafka
+from tests.cluster.workers import PARTITIONS, SLOTS, WHOLE, Workers, is_complete, settings_of
 
 
 def test_workers_agree_on_the_job(kafka: Kafka) -> None:
@@ -74,6 +63,13 @@ def test_no_broker_is_told(tmp_path: Path) -> None:
         (["--name", "bad name"], "--name: 'bad name' is not allowed; allowed: 1 to 100 letters"),
         (["--state", "/nonexistent"], "--state: '/nonexistent' is not allowed; allowed: a directory that exists"),
         (["--kafka-set", "nonsense=1"], 'No such configuration property: "nonsense"'),
+        (
+            ["-o", "pages.jsonl"],
+            "--output: 'pages.jsonl' is not allowed; allowed: a directory that all workers share",
+        ),
+        (["-o", "pages.csv/"], "--output: 'pages.csv/' is not allowed; allowed: a directory that all workers share"),
+        (["-o", "x/", "-o", "./x/"], "each output once"),
+        (["--kafka-config", "/nonexistent"], "--kafka-config: '/nonexistent' is not allowed; allowed: a file that"),
         (["--kafka-set", "nonsense"], "--kafka-set: 'nonsense' is not allowed; allowed: KEY=VALUE"),
     ],
 )
@@ -87,37 +83,10 @@ def test_bad_input_is_told(tmp_path: Path, given: list[str], told: str) -> None:
     assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
-class Workers:
-    """Workers of one job."""
-
-    def __init__(self, kafka: Kafka, job: Path, name: str, folder: Path) -> None:
-        self._kafka, self._job, self._name, self._folder = kafka, job, name, folder
-        (folder / "state").mkdir()
-        self.all: list[subprocess.Popen[bytes]] = []
-
-    def start(self) -> None:
-        """Start one more."""
-        command = [sys.executable, "-m", "lycosa", "work", "--job", str(self._job), "--name", self._name]
-        command += ["--kafka", self._kafka.servers, "--state", str(self._folder / "state")]
-        command += ["--set", f"fetch.slots={SLOTS}"]
-        self.all.append(subprocess.Popen(command))
-
-    def end(self, worker: subprocess.Popen[bytes], number: signal.Signals) -> int:
-        """End one; returns its exit status."""
-        self.all.remove(worker)
-        worker.send_signal(number)
-        return worker.wait(30)
-
-    def close(self) -> None:
-        """End all."""
-        for worker in list(self.all):
-            self.end(worker, signal.SIGKILL)
-
-
-def recorded(kafka: Kafka, topics: Topics) -> Counter[str]:
-    """How often each page was recorded, since it was taken back if it was."""
+def recorded(kafka: Kafka, topics: Topics) -> tuple[Counter[str], int]:
+    """How often each page was recorded, since it was taken back if it was; and how many were."""
     connection = kafka.connection
-    admin, found = AdminClient(connection), Counter[str]()
+    admin, found, taken = AdminClient(connection), Counter[str](), 0
     with contextlib.closing(make_reader(connection, "judge")) as reader:
         for partition in range(PARTITIONS):
             place = TopicPartition(topics.journal, partition)
@@ -128,26 +97,29 @@ def recorded(kafka: Kafka, topics: Topics) -> Counter[str]:
                     for outcome in entries.outcomes():
                         if outcome.retry and outcome.request.lease == 0:
                             found[outcome.url] = 0  # taken back: its site may not have sent it
+                            taken += 1
                         elif not outcome.retry and outcome.status == 200 and outcome.request.purpose == "page":
                             found[outcome.url] += 1
-    return +found  # those that stay
-
-
-def settings_of(kafka: Kafka) -> str:
-    """The section ``cluster`` of a job."""
-    copies = min(len(kafka.brokers), 3)
-    return f"\n[cluster]\npartitions = {PARTITIONS}\nreplicas = {copies}\nsession_timeout = 6.0\n"
+    return +found, taken  # those that stay
 
 
 def crawl(
-    kafka: Kafka, folder: Path, name: str, workers: int, kills: int, hosts: int, brokers: int = 0, seed: int = 1
+    kafka: Kafka,
+    folder: Path,
+    name: str,
+    workers: int,
+    kills: int,
+    hosts: int,
+    brokers: int = 0,
+    seed: int = 1,
+    snapshots: float = WHOLE,
 ) -> None:
     """Crawl with workers of which some are killed, or stopped, and brokers that are killed, and judge."""
     rng = random.Random(seed)  # noqa: S311
     topics, connection = Topics(name), kafka.connection
     with SimulatedInternet(hosts=hosts, pages=4, seed=3, speed=20) as net:
         job = folder / "job.toml"
-        job.write_text(net.job() + settings_of(kafka))
+        job.write_text(net.job() + settings_of(kafka, snapshots))
         submit(make_job(read_job(job)), name, connection)
         group = Workers(kafka, job, name, folder)
         try:
@@ -164,22 +136,27 @@ def crawl(
                     group.end(rng.choice(group.all), rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
                     group.start()
             deadline = time.monotonic() + 150
-            while not status(topics, connection)[1]:
+            while not is_complete(topics, kafka):
                 assert time.monotonic() < deadline, (status(topics, connection), net.report()["coverage"])
-                assert all(worker.poll() is None for worker in group.all), "a worker has ended"
+                assert not (ended := [worker.returncode for worker in group.all if worker.poll() is not None]), ended
                 time.sleep(0.5)
             for worker in list(group.all):
                 assert group.end(worker, signal.SIGTERM) == 0
+            rows = group.rows()
         finally:
             group.close()
-        report, found = net.report(), recorded(kafka, topics)
+        report = net.report()
+        # A journal that snapshots have passed is not whole: the outputs are then.
+        found, taken = recorded(kafka, topics) if snapshots == WHOLE else (rows[0], hosts)
     assert report["coverage"]["ratio"] == 1.0, report["coverage"]
     assert report["rates"]["host"]["count"] == 0, report["rates"]
     assert report["robots"]["count"] == report["pauses"]["count"] == 0
     # A broker that is gone may make all workers begin again.
-    assert report["repeats"]["after_answer"] <= (kills + brokers * workers) * SLOTS, report["repeats"]
+    assert report["repeats"]["after_answer"] <= (kills + brokers * workers) * SLOTS + taken, report["repeats"]
     assert len(found) == report["coverage"]["served"]
     assert set(found.values()) == {1}, [url for url, count in found.items() if count > 1][:5]
+    for output in rows:
+        assert output == found, [(url, count) for url, count in output.items() if count > 1][:5]
 
 
 @pytest.mark.timeout(300)
@@ -187,7 +164,14 @@ def test_nothing_is_lost_when_workers_are_killed(kafka: Kafka, tmp_path: Path) -
     crawl(kafka, tmp_path, "killed", workers=4, kills=5, hosts=600)
 
 
-@pytest.mark.soak
+@pytest.mark.timeout(300)
+def test_what_snapshots_have_passed_is_removed(kafka: Kafka, tmp_path: Path) -> None:
+    crawl(kafka, tmp_path, "passed", workers=2, kills=2, hosts=300, snapshots=1.0)
+    topics = Topics("passed")
+    places = [TopicPartition(topics.journal, partition) for partition in range(PARTITIONS)]
+    assert sum(start > 0 for start in starts(AdminClient(kafka.connection), places).values()) > PARTITIONS // 2
+
+
 @pytest.mark.timeout(300)
 def test_nothing_is_lost_when_a_broker_is_killed(tmp_path: Path) -> None:
     with Kafka(3) as kafka:

@@ -96,6 +96,7 @@ use outbox::Outbox;
 pub use outbox::Ownership;
 use politeness::Politeness;
 pub use politeness::block_list::{BadLine, BlockList};
+pub use politeness::bucket::Caps;
 pub use politeness::slowed::SlowedHost;
 pub use reports::Reports;
 use restore::Replay;
@@ -168,6 +169,8 @@ pub struct Counts {
     pub idle: IdleCauses,
     /// Microseconds until the next host is due; 0: now, or no host is scheduled.
     pub next_turn_us: u64,
+    /// Addresses of which a request may start now.
+    pub ready: u64,
 }
 
 /// The frontier of one crawl.
@@ -347,6 +350,7 @@ impl<R: Resolve> Frontier<R> {
             late,
             idle: self.names.idle_causes(),
             next_turn_us,
+            ready: self.schedule.ready() as u64,
         }
     }
 
@@ -429,6 +433,16 @@ impl<R: Resolve> Frontier<R> {
     /// Pages that this frontier has recorded or leased.
     fn used_pages(&self) -> u64 {
         self.pages + self.leases.pages()
+    }
+
+    /// Sets the number of pages after which this frontier ends.
+    pub fn set_max_pages(&mut self, pages: u64) {
+        self.settings.max_pages = Some(pages);
+    }
+
+    /// Pages that may still be leased, and URLs that wait.
+    pub fn room(&self) -> (u64, u64) {
+        (self.page_budget(), self.tally.count(State::Waiting))
     }
 
     /// Whether a page may be leased now; of a shared budget one is reserved until [`Frontier::settle_pages`].

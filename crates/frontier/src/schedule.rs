@@ -112,6 +112,11 @@ impl<S: Strategy> Schedule<S> {
         self.waiting
     }
 
+    /// How many addresses may be asked now, as of when this was last looked at.
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
     /// When something is due next, at the earliest; 0 when something is ready.
     pub(crate) fn due_at(&self) -> Option<Micros> {
         let due = self.due.peek().map(|Reverse((due, _))| *due);

@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 
 use crate::Settings;
 use crate::politeness::Politeness;
+use crate::politeness::bucket::Caps;
 use crate::queue::Queue;
 use crate::reports::Reports;
 use crate::schedule::AddressId;
@@ -26,6 +27,8 @@ pub struct Shared {
     pub clocks: Option<Arc<Clocks>>,
     /// Pages fetched or on lease in all shards of the crawl; `None`: this frontier is the only shard.
     pub pages: Option<Arc<AtomicU64>>,
+    /// The caps over all sites; `None`: those of this frontier's settings are its own.
+    pub caps: Option<Caps>,
     /// What the shards of the crawl report to each other of its network; `None`: this frontier is the only shard.
     pub reports: Option<Arc<Reports>>,
 }

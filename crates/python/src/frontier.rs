@@ -438,6 +438,16 @@ impl Frontier {
         py.detach(|| lock(&self.core.state).set_intervals(seconds(host), seconds(address)));
     }
 
+    /// Sets the number of pages after which it ends.
+    fn set_max_pages(&self, py: Python<'_>, pages: u64) {
+        py.detach(|| lock(&self.core.state).set_max_pages(pages));
+    }
+
+    /// Pages that may still be leased, and URLs that wait.
+    fn room(&self, py: Python<'_>) -> (u64, u64) {
+        py.detach(|| lock(&self.core.state).room())
+    }
+
     /// Keeps to the sites that are a node's by each of these rings (with which part of a URL decides, and its name); without one, to all:
     /// URLs of others that wait end as cancelled at their turn.
     fn keep_to(&self, py: Python<'_>, sites: Vec<(Bound<'_, Ring>, String, String)>) -> PyResult<()> {
@@ -523,6 +533,7 @@ impl Frontier {
             ("idle_suspended_us", counts.idle.suspended),
             ("idle_slots_us", counts.idle.nothing),
             ("next_turn_us", counts.next_turn_us),
+            ("ready", counts.ready),
         ])
     }
 }

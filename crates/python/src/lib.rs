@@ -31,6 +31,7 @@ mod local;
 mod names;
 mod outcome;
 mod outcomes;
+mod pages;
 mod parse;
 mod pulse;
 mod request;
@@ -77,6 +78,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<frontier::Frontier>()?;
     shards::register(m)?;
     cluster::register(m)?;
+    pages::register(m)?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<fetch::Proxies>()?;
     m.add_function(wrap_pyfunction!(fetch::keep_freed_memory, m)?)?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lycosa_clocks::Clocks;
+use lycosa_frontier::Caps;
 use lycosa_records::{Entry, Purpose};
 use lycosa_url::CrawlUrl;
 use pyo3::prelude::*;
@@ -31,10 +32,18 @@ pub(crate) struct Shared(pub(crate) lycosa_frontier::Shared);
 #[pymethods]
 impl Shared {
     /// `clock`: the crawl's. `clock_file`: of the machine's clocks; without it they are in memory, for the shards alone. `shards`: of the
-    /// crawl; one alone shares no pages and no reports.
+    /// crawl; one alone shares no pages and no reports. `shares_pages`: whether `max_pages` is of all of them together. `caps`: over all sites, in place of those of the frontiers' jobs: requests and
+    /// bytes a second of the machine's clock.
     #[new]
-    #[pyo3(signature = (clock, clock_file = None, *, shards = 1))]
-    fn new(py: Python<'_>, clock: &Clock, clock_file: Option<PathBuf>, shards: usize) -> PyResult<Self> {
+    #[pyo3(signature = (clock, clock_file = None, *, shards = 1, shares_pages = true, caps = None))]
+    fn new(
+        py: Python<'_>,
+        clock: &Clock,
+        clock_file: Option<PathBuf>,
+        shards: usize,
+        shares_pages: bool,
+        caps: Option<(Option<f64>, Option<f64>)>,
+    ) -> PyResult<Self> {
         let clock = Clock::of(Some(clock));
         let clocks = py.detach(|| match &clock_file {
             Some(path) => Clocks::open(path, &clock, &boot_id()).map_err(|error| {
@@ -46,9 +55,17 @@ impl Shared {
         })?;
         Ok(Shared(lycosa_frontier::Shared {
             clocks: Some(Arc::new(clocks)),
-            pages: (shards > 1).then(Arc::default),
+            pages: (shards > 1 && shares_pages).then(Arc::default),
+            caps: caps.map(|(requests, bytes)| Caps::new(requests, bytes)),
             reports: (shards > 1).then(Arc::default),
         }))
+    }
+
+    /// Sets other caps over all sites, if it has some: requests and bytes a second of the machine's clock.
+    fn set_caps(&self, requests: Option<f64>, bytes: Option<f64>) {
+        if let Some(caps) = &self.0.caps {
+            caps.set_rates(requests, bytes);
+        }
     }
 }
 

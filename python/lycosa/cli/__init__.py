@@ -66,25 +66,13 @@ def main(arguments: list[str] | None = None) -> int:
     gc.set_threshold(COLLECTED)
     # At the exit the collector would look twice at all objects, a tenth of a short run: the process's end frees them.
     atexit.register(gc.freeze)
-    from lycosa import __version__
-
     arguments = sys.argv[1:] if arguments is None else arguments
     # Handled here, since any other argument of `simnet` that is not an option is a program to run.
     if arguments[:2] == ["simnet", "report"]:
         from lycosa.cli import simnet_report
 
         return simnet_report.run(arguments[2:], Parser)
-    parser = Parser(
-        prog="lycosa",
-        description="A web crawler for one machine: polite by default, with a complete record of what it did. "
-        "Includes bulk name resolution, DNS servers for many crawlers, and a simulated Internet to judge crawlers.",
-    )
-    parser.add_argument("--version", action="version", version=f"lycosa {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    # A given command does not import the modules of the others.
-    for command in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
-        importlib.import_module(f"lycosa.cli.{command}").add_parser(subparsers)
-    args = parser.parse_args(arguments)
+    args = parse(arguments)
     try:
         status: int = args.run(args)
     except SettingError as error:
@@ -96,3 +84,20 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the arguments of a command, whose ``run`` runs it; ends the process with what is wrong with them."""
+    from lycosa import __version__
+
+    parser = Parser(
+        prog="lycosa",
+        description="A web crawler for one machine: polite by default, with a complete record of what it did. "
+        "Includes bulk name resolution, DNS servers for many crawlers, and a simulated Internet to judge crawlers.",
+    )
+    parser.add_argument("--version", action="version", version=f"lycosa {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    # A given command does not import the modules of the others.
+    for command in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
+        importlib.import_module(f"lycosa.cli.{command}").add_parser(subparsers)
+    return parser.parse_args(arguments)

@@ -15,9 +15,10 @@ from lycosa.cli.systemd import notify, notify_reloading
 from lycosa.cli.told import told
 from lycosa.errors import LycosaError
 from lycosa.job import read_job
-from lycosa.names.metrics import HttpServer
+from lycosa.names.metrics import serve_metrics
 from lycosa.names.server import Server
 from lycosa.names.server_settings import ServerSettings, check_no_loop, make_settings
+from lycosa.status_server import StatusServer
 
 logger = logging.getLogger("lycosa")
 
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     # Signals are handled from the start: systemd may send one before the server listens.
     with told(quiet=args.quiet), _signals() as signals, contextlib.ExitStack() as opened:
         server = opened.enter_context(Server(settings))
-        http = None if settings.http is None else opened.enter_context(HttpServer(server, settings.http))
+        http = None if settings.http is None else opened.enter_context(serve_metrics(server, settings.http))
         if server.fallen_back is not None:
             logger.warning("the cache of names is in memory: %s", server.fallen_back)
         if settings.refuses_others():
@@ -117,7 +118,7 @@ def _settings(args: argparse.Namespace) -> ServerSettings:
     return make_settings(given | {name: value for name, value in over.items() if value is not None})
 
 
-def _ready(server: Server, http: HttpServer | None) -> str:
+def _ready(server: Server, http: StatusServer | None) -> str:
     """Return the line that is printed once it listens."""
     metrics = "" if http is None else f", metrics on http://{http.address}"
     return (

@@ -27,6 +27,13 @@ def add_parser(subparsers: Any) -> None:
     add("--name", metavar="NAME", required=True, help="name of the job: its topics are lycosa.NAME.*")
     add_kafka(parser)
     add("--state", metavar="DIR", type=Path, required=True, help="directory of snapshots, which all workers share")
+    text = (
+        "directory of the job's rows, which all workers share, with / at its end: NAME.jsonl/ has files of JSON "
+        "lines, any other one of Parquet; may be repeated; the same for all workers"
+    )
+    add("-o", "--output", metavar="OUTPUT", action="append", default=[], help=text)
+    text = "address of /metrics, /healthz and /readyz (default: none)"
+    add("--http", metavar="ADDR:PORT", help=text)
     add("-q", "--quiet", action="store_true", help="print only warnings and errors")
     parser.set_defaults(run=run)
 
@@ -52,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         control.abort() if control.stopping else control.stop()
 
     with told(quiet=args.quiet), interrupted(stop):
-        for _ in work(job, args.name, settings, args.state, control):
+        for _ in work(job, args.name, settings, args.state, control, args.output, args.http):
             pass
     return 0
 
@@ -61,6 +68,8 @@ def add_kafka(parser: argparse.ArgumentParser) -> None:
     """Add the options of the connection to Kafka."""
     add = parser.add_argument
     add("--kafka", metavar="BROKERS", required=True, help="brokers, such as kafka1:9092,kafka2:9092")
+    text = "file of settings of the connection, a line KEY=VALUE for each: for passwords, which others must not see"
+    add("--kafka-config", metavar="FILE", type=Path, help=text)
     text = "a setting of the connection, by librdkafka's name, such as security.protocol=SSL; may be repeated"
     add("--kafka-set", action="append", default=[], metavar="KEY=VALUE", help=text)
 
@@ -76,9 +85,29 @@ def kafka_of(args: argparse.Namespace) -> dict[str, Any]:
         raise SettingError("--kafka", args.kafka, allowed) from None
     # librdkafka logs by itself what it tries again; what fails is told by who needed it.
     settings: dict[str, Any] = {"bootstrap.servers": args.kafka, "log_level": "1"}
+    if args.kafka_config is not None:
+        settings |= _read_properties(args.kafka_config)
     for text in args.kafka_set:
         key, equals, value = text.partition("=")
         if not equals:
             raise SettingError("--kafka-set", text, "KEY=VALUE")
-        settings[key] = value
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _read_properties(file: Path) -> dict[str, str]:
+    """Return the settings of a file; raises SettingError, which shows no values."""
+    from lycosa.errors import SettingError
+
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError("--kafka-config", file, f"a file that can be read ({error})") from None
+    settings = {}
+    for number, line in enumerate(lines, 1):
+        key, equals, value = line.partition("=")
+        if line.strip() and not line.lstrip().startswith("#"):
+            if not equals:
+                raise SettingError("--kafka-config", f"{file}, line {number}", "KEY=VALUE, or a comment after #")
+            settings[key.strip()] = value.strip()
     return settings

@@ -9,7 +9,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from lycosa.cluster.release import Released
 from lycosa.errors import LycosaError
+
+#: Maximum bytes of a record that topics accept: a batch of outcomes with their links.
+LARGEST = 16 * 1024 * 1024
 
 
 class Fenced(LycosaError):
@@ -39,18 +43,50 @@ class Message:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message that nobody here can read: a damaged one, or one of a newer encoding."""
+
+    topic: str  # "links", "journal" or "pages"
+    partition: int
+    position: int  # behind it
+    data: bytes
+    reason: str
+
+
 @dataclass(slots=True)
 class Transaction:
     """What is committed together, by partition."""
 
     journal: dict[int, list[bytes]] = field(default_factory=dict)
+    pages: dict[int, list[bytes]] = field(default_factory=dict)  # for outputs
     links: dict[int, list[bytes]] = field(default_factory=dict)  # for the owners of these partitions
     read: dict[int, int] = field(default_factory=dict)  # positions up to which links are accepted
+    released: dict[int, Released] = field(default_factory=dict)  # with each of these positions
     status: dict[int, bytes] = field(default_factory=dict)  # replaces what was told before
+    dead_letters: list[DeadLetter] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         """Whether it has anything."""
         return bool(self.journal or self.links or self.read)
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The positions behind the last records of a transaction, by partition."""
+
+    journal: dict[int, int]
+    pages: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Where a partition stands, once no earlier owner can change that."""
+
+    read: int  # up to which position its links are accepted
+    released: Released  # to outputs
+    journal: int  # the end of its journal
+    pages: int  # the end of its pages
 
 
 class Owner(Protocol):
@@ -75,17 +111,14 @@ class Broker(Protocol):
         Keeps the membership of the group; tells the owner of changes before it returns. Raises Fenced.
         """
 
-    def commit(self, transaction: Transaction) -> dict[int, int]:
-        """Commit a transaction, as a member of the group; raises Aborted or Fenced.
-
-        Returns the positions behind its last records, by the partitions of their journals.
-        """
+    def commit(self, transaction: Transaction) -> Ends:
+        """Commit a transaction, as a member of the group; raises Aborted or Fenced."""
 
     def read_from(self, partition: int, position: int) -> None:
         """Begin to read the links of a partition that is assigned."""
 
-    def settled(self, partition: int) -> tuple[int, int]:
-        """Return how far the links of a partition were accepted, and the end of its journal, once both are final.
+    def settled(self, partition: int) -> Settled:
+        """Return where a partition stands, once that is final.
 
         No transaction of an earlier owner that is open at the time of this call is committed after it. For any
         thread. Raises Unavailable.
@@ -96,6 +129,9 @@ class Broker(Protocol):
 
         Raises Unavailable.
         """
+
+    def first(self, partition: int) -> int:
+        """Return the position of the first message of a journal that is there. For any thread. Raises Unavailable."""
 
     def rejoin(self) -> None:
         """Join the group as another member, after ``Fenced``: the partitions of this one were dropped."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
+import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer, TopicPartition
@@ -13,7 +16,15 @@ from lycosa.cluster.reading import WAIT, Connection, ends, make_reader, read
 from lycosa.cluster.status import Status, is_over
 from lycosa.cluster.topics import NoBroker, Topics, connect
 from lycosa.errors import SettingError
-from lycosa.job import Job
+from lycosa.job import Job, make_job
+
+logger = logging.getLogger("lycosa")
+
+#: Key of the settings in the control topic.
+JOB = b"job"
+
+#: In the same record: the number of the job.
+NUMBER = "number"
 
 #: Settings that may differ between workers: what each has, and where it keeps it.
 OWN = {
@@ -29,19 +40,22 @@ OWN = {
 }
 
 
-def agree(job: Job, topics: Topics, settings: Connection) -> None:
-    """Record the settings of a job, or compare them with those that are recorded.
+def agree(job: Job, topics: Topics, settings: Connection) -> str:
+    """Record the settings of a job, or compare them with those that are recorded; returns the number of the job.
 
-    Raises SettingError with the first difference, or NoBroker.
+    A setting that another version does not know has to have its default. Raises SettingError with the first
+    difference, or NoBroker.
     """
     own = _told(job)
     try:
         recorded = _first(topics, settings)
     except KafkaException as error:
-        raise NoBroker(f"job {topics.job}: its settings cannot be read: {error.args[0].str()}") from None
+        text = f"job {topics.job}: its settings cannot be read: {error.args[0].str()}"
+        raise NoBroker(text, error.args[0]) from None
     if recorded is None:
         producer = Producer({**settings, "enable.idempotence": True})
-        producer.produce(topics.control, json.dumps(own).encode(), key=b"job", partition=0)
+        told = {**own, NUMBER: uuid.uuid4().hex}
+        producer.produce(topics.control, json.dumps(told).encode(), key=JOB, partition=0)
         producer.flush(WAIT)
         # Of two workers that begin at one time, the first record counts.
         recorded = _first(topics, settings)
@@ -49,10 +63,33 @@ def agree(job: Job, topics: Topics, settings: Connection) -> None:
         raise NoBroker(
             "the settings of the job could not be recorded: the brokers do not answer, or rights are missing"
         )
-    for name in sorted(own.keys() | recorded.keys()):
-        if own.get(name) != recorded.get(name):
-            allowed = f"{recorded.get(name)!r}, as other workers of job {topics.job} have it; or another name"
-            raise SettingError(name, own.get(name), allowed)
+    number = str(recorded.pop(NUMBER, ""))
+    usual = _told(make_job({}))
+    for name, value in sorted(own.items()):
+        other = recorded.get(name, usual[name])
+        if value != other:
+            allowed = f"{other!r}, as other workers of job {topics.job} have it; or another name"
+            raise SettingError(name, value, allowed)
+    if unknown := sorted(recorded.keys() - own.keys()):
+        logger.warning("job %s has settings that this version does not know: %s", topics.job, ", ".join(unknown))
+    return number
+
+
+def require_job(topics: Topics, settings: Connection) -> None:
+    """Raise SettingError if the brokers know no such job, or NoBroker."""
+    try:
+        known = connect(settings).list_topics(timeout=WAIT).topics
+    except KafkaException as error:
+        raise NoBroker(f"job {topics.job}: {error.args[0].str()}") from None
+    if topics.control not in known:
+        prefix, suffix = "lycosa.", ".control"
+        jobs = sorted(
+            name[len(prefix) : -len(suffix)]
+            for name in known
+            if name.startswith(prefix) and name.endswith(suffix) and len(name) > len(prefix + suffix)
+        )
+        allowed = f"a job that was submitted: {', '.join(jobs)}" if jobs else "none: no job was submitted"
+        raise SettingError("--name", topics.job, allowed)
 
 
 def status(topics: Topics, settings: Connection) -> tuple[dict[int, Status], bool]:
@@ -72,13 +109,32 @@ def status(topics: Topics, settings: Connection) -> tuple[dict[int, Status], boo
     return statuses, bool(used) and is_over(statuses, used)
 
 
+def behind(topics: Topics, settings: Connection, statuses: Mapping[int, Status]) -> dict[str, int]:
+    """Return how many records of pages each output has not committed yet, by its name. Raises NoBroker."""
+    admin, prefix = connect(settings), f"{topics.group}.output."
+    found: dict[str, int] = {}
+    places = [TopicPartition(topics.pages, partition) for partition in statuses]
+    try:
+        groups = [one.group_id for one in admin.list_consumer_groups(request_timeout=WAIT).result().valid]
+        for group in groups:
+            if group.startswith(prefix) and places:
+                with contextlib.closing(make_reader(settings, group)) as reader:
+                    committed = {place.partition: max(place.offset, 0) for place in reader.committed(places, WAIT)}
+                left = (max(status.pages - committed[one], 0) for one, status in statuses.items())
+                found[group.removeprefix(prefix)] = sum(left)
+    except KafkaException as error:
+        raise NoBroker(f"job {topics.job}: {error.args[0].str()}") from None
+    return found
+
+
 def _first(topics: Topics, settings: Connection) -> dict[str, Any] | None:
     """The settings that were recorded first; `None`: none were."""
     (end,) = ends(AdminClient(settings), [TopicPartition(topics.control, 0)]).values()
     with contextlib.closing(make_reader(settings, topics.group)) as reader:
         for message in read(reader, TopicPartition(topics.control, 0, 0), end):
-            found: dict[str, Any] = json.loads(message.value())
-            return found
+            if message.key() == JOB:
+                found: dict[str, Any] = json.loads(message.value())
+                return found
     return None
 
 

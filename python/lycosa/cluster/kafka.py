@@ -26,11 +26,16 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from lycosa.cluster.broker import Aborted, Fenced, Message, Owner, Transaction, Unavailable
-from lycosa.cluster.reading import Connection, ends, make_reader, read
-from lycosa.cluster.topics import Topics
+from lycosa.cluster.broker import Aborted, Ends, Fenced, Message, Owner, Settled, Transaction, Unavailable
+from lycosa.cluster.dead_letters import headers_of
+from lycosa.cluster.reading import Connection, ends, make_reader, read, starts
+from lycosa.cluster.release import Released
+from lycosa.cluster.topics import BESIDE, NoBroker, Topics
 
 T = TypeVar("T")
+
+#: Headers of a record.
+Headers = list[tuple[str, str | bytes | None]]
 
 logger = logging.getLogger("lycosa")
 
@@ -45,6 +50,9 @@ PATIENCE = 0.5
 
 #: Records of links that are accepted at once: all of them are committed together.
 LINKS = 100
+
+#: What fails is told by who needed it: librdkafka would print it on its own, too.
+SILENT = logging.Logger("lycosa.kafka", logging.CRITICAL + 1)
 
 #: Header of a record of a journal: the transactional ID of its writer.
 WRITER = "writer"
@@ -77,6 +85,14 @@ class KafkaBroker:
         self._readers = threading.local()
         self._told: set[str] = set()
 
+    def check(self) -> None:
+        """Raise NoBroker if this worker may not begin transactions."""
+        try:
+            self._make_producer(ASK)
+        except KafkaException as error:
+            text = f"transactional ID {self._writer}: {error.args[0].str()}: allow those that begin with"
+            raise NoBroker(f"{text} {self._topics.group}-") from None
+
     def poll(self, owner: Owner, within: float) -> list[Message]:
         """See ``Broker``."""
         self._owner = owner
@@ -89,35 +105,49 @@ class KafkaBroker:
                 messages.append(Message(partition, offset + 1, message.value() or b""))
             elif error.code() == KafkaError._PARTITION_EOF:
                 messages.append(Message(partition, offset, b""))
+            elif error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+                raise NoBroker(f"group {self._topics.group}: {error.str()}: allow to describe and to read it")
             elif error.fatal():
                 raise Fenced(error.str())
             elif not error.retriable():
                 self._tell(error.str())
         return messages
 
-    def commit(self, transaction: Transaction) -> dict[int, int]:
+    def commit(self, transaction: Transaction) -> Ends:
         """See ``Broker``."""
         assert self._consumer is not None
         deadline = time.monotonic() + COMMIT
         producer = self._begun(deadline)
-        ends: dict[int, int] = {}
-        failures: list[KafkaError] = []
+        ends, failures = Ends({}, {}), list[KafkaError]()
+        by_topic = {self._topics.journal: ends.journal, self._topics.pages: ends.pages}
 
         def delivered(error: KafkaError | None, message: Any) -> None:
             if error is not None:
                 failures.append(error)
             else:
-                ends[message.partition()] = max(ends.get(message.partition(), 0), message.offset() + 1)
+                known = by_topic[message.topic()]
+                known[message.partition()] = max(known.get(message.partition(), 0), message.offset() + 1)
 
-        for partition, records in transaction.journal.items():
-            for data in records:
-                self._produce(producer, self._topics.journal, partition, data, deadline, delivered)
+        for topic, records_of in (
+            (self._topics.pages, transaction.pages),
+            (self._topics.journal, transaction.journal),
+        ):
+            for partition, records in records_of.items():
+                for data in records:
+                    headers: Headers = [(WRITER, self._writer)]
+                    self._produce(producer, topic, partition, data, deadline, delivered, headers=headers)
         for partition, links in transaction.links.items():
             for data in links:
                 self._produce(producer, self._topics.links, partition, data, deadline)
         for partition, data in transaction.status.items():
             self._produce(producer, self._topics.status, 0, data, deadline, key=str(partition).encode())
-        positions = [TopicPartition(self._topics.links, *read) for read in transaction.read.items()]
+        for letter in transaction.dead_letters:
+            headers = headers_of(letter)
+            self._produce(producer, self._topics.dead_letters, 0, letter.data, deadline, headers=headers)
+        positions = [
+            TopicPartition(self._topics.links, partition, read, transaction.released[partition].encode())
+            for partition, read in transaction.read.items()
+        ]
         producer.flush(max(deadline - time.monotonic(), 0.1))
         group = self._consumer.consumer_group_metadata()
         if not self._consumer.memberid():
@@ -146,20 +176,31 @@ class KafkaBroker:
                 time.sleep(0.01)
         self._consumer.resume([place])
 
-    def settled(self, partition: int) -> tuple[int, int]:
+    def settled(self, partition: int) -> Settled:
         """See ``Broker``."""
         with _unavailable():
-            position = self._position(partition)
+            read, released = self._position(partition)
             end, deadline = self._end(partition, IsolationLevel.READ_UNCOMMITTED), time.monotonic() + PATIENCE
             while self._end(partition, IsolationLevel.READ_COMMITTED) < end:
                 if time.monotonic() > deadline:
                     self._expel(partition)
                     deadline = time.monotonic() + PATIENCE
                 time.sleep(0.02)
-            return position, end
+            return Settled(read, released, end, self._end_of_pages(partition))
 
-    def _position(self, partition: int) -> int:
-        """How far links of a partition were accepted, once no transaction about that is open."""
+    def _end_of_pages(self, partition: int) -> int:
+        """The end of pages: their transactions have ended with the journal's, and their marks follow."""
+        deadline = time.monotonic() + ASK
+        while True:
+            stable = self._end(partition, IsolationLevel.READ_COMMITTED, self._topics.pages)
+            if stable >= self._end(partition, IsolationLevel.READ_UNCOMMITTED, self._topics.pages):
+                return stable
+            if time.monotonic() > deadline:
+                raise Unavailable(f"pages of partition {partition}: a transaction does not end")
+            time.sleep(0.02)
+
+    def _position(self, partition: int) -> tuple[int, Released]:
+        """How far links of a partition were accepted, and what is released; no transaction about that is open."""
         place, deadline = TopicPartition(self._topics.links, partition), time.monotonic() + ASK
         while True:
             try:
@@ -172,13 +213,29 @@ class KafkaBroker:
                 continue
             if found.error is not None:
                 raise KafkaException(found.error)
-            return max(found.offset, 0)
+            return max(found.offset, 0), Released.decode(found.metadata)
 
     def journal(self, partition: int, position: int, end: int) -> Iterator[Message]:
         """See ``Broker``."""
         with _unavailable():
             for message in read(self._reader(), TopicPartition(self._topics.journal, partition, position), end):
                 yield Message(partition, message.offset() + 1, message.value())
+
+    def first(self, partition: int) -> int:
+        """See ``Broker``."""
+        with _unavailable():
+            place = TopicPartition(self._topics.journal, partition)
+            return starts(self._admin, [place])[partition]
+
+    def remove(self, partition: int, position: int) -> None:
+        """Remove a journal up to a position, and the links that are accepted. For any thread. Raises Unavailable."""
+        with _unavailable():
+            (read,) = self._reader().committed([TopicPartition(self._topics.links, partition)], ASK)
+            places = [TopicPartition(self._topics.journal, partition, position)]
+            if read.error is None and read.offset > 0:
+                places.append(TopicPartition(self._topics.links, partition, read.offset))
+            for removed in self._admin.delete_records(places, request_timeout=ASK).values():
+                removed.result()
 
     def rejoin(self) -> None:
         """See ``Broker``."""
@@ -235,22 +292,27 @@ class KafkaBroker:
 
     def _begun(self, deadline: float) -> Producer:
         """A producer with a transaction."""
-        if self._producer is None:
-            self._writer = f"{self._topics.group}-{uuid.uuid4()}"
-            producer = Producer(
-                {
-                    **self._settings,
-                    "transactional.id": self._writer,
-                    "transaction.timeout.ms": int(self._session * 1000),
-                    "linger.ms": 0,
-                    "compression.type": "lz4",
-                    "message.max.bytes": self._topics.largest,
-                }
-            )
-            self._within(deadline, lambda left: producer.init_transactions(left))
-            self._producer = producer
-        producer = self._producer
+        if (producer := self._producer) is None:
+            producer = self._within(deadline, self._make_producer)
         self._within(deadline, lambda _: producer.begin_transaction())
+        return producer
+
+    def _make_producer(self, within: float) -> Producer:
+        """Make a producer with a transactional ID of its own. Raises KafkaException."""
+        self._writer = f"{self._topics.group}-{uuid.uuid4()}"
+        producer = Producer(
+            {
+                **self._settings,
+                "transactional.id": self._writer,
+                "transaction.timeout.ms": int(self._session * 1000),
+                "linger.ms": 0,
+                "compression.type": "lz4",
+                "message.max.bytes": self._topics.largest + BESIDE,
+            },
+            logger=SILENT,
+        )
+        producer.init_transactions(within)
+        self._producer = producer
         return producer
 
     def _produce(
@@ -262,11 +324,9 @@ class KafkaBroker:
         deadline: float,
         delivered: Callable[[KafkaError | None, Any], None] | None = None,
         key: bytes | None = None,
+        headers: Headers | None = None,
     ) -> None:
         """Append a record; waits while the client's queue is full."""
-        headers: list[tuple[str, str | bytes | None]] | None = None
-        if delivered is not None:
-            headers = [(WRITER, self._writer)]
         while True:
             try:
                 producer.produce(topic, data, key, partition, headers=headers, on_delivery=delivered)
@@ -331,9 +391,9 @@ class KafkaBroker:
         """A consumer that reads what is in open transactions, too."""
         return make_reader(self._settings, self._topics.group, {"isolation.level": "read_uncommitted"})
 
-    def _end(self, partition: int, isolation: IsolationLevel) -> int:
-        """The end of a journal."""
-        return ends(self._admin, [TopicPartition(self._topics.journal, partition)], isolation)[partition]
+    def _end(self, partition: int, isolation: IsolationLevel, topic: str | None = None) -> int:
+        """The end of a partition of a topic: of a journal unless told otherwise."""
+        return ends(self._admin, [TopicPartition(topic or self._topics.journal, partition)], isolation)[partition]
 
     def _expel(self, partition: int) -> None:
         """End the open transactions of earlier owners that are in a journal: begin their writers anew."""

@@ -42,7 +42,7 @@ class LaneFrontier:
 
     def take(self, max: int) -> Requests:
         """Take from the partitions in turn."""
-        owned = sorted(self._member.ownership.owned())
+        owned = [] if self._member.is_paused else sorted(self._member.ownership.owned())
         taken: list[Requests] = []
         self._first, left = self._first + 1, max
         for place in range(len(owned)):
@@ -71,7 +71,7 @@ class LaneFrontier:
         for partition, some in self._divide.split_outcomes(outcomes).items():
             part = self._member.parts[partition]
             part.done(some)
-            self._member.journal.link(partition, part.outbox().items())
+            self._member.journal.link(partition, part.outbox())
 
     def idle(self) -> bool:
         """Return False: links of other workers may come, and seeds."""
@@ -98,7 +98,7 @@ class LaneLog:
     def append(self, outcomes: Outcomes) -> None:
         """Record outcomes."""
         for partition, some in self._divide.split_outcomes(outcomes).items():
-            self._member.journal.record(partition, self._member.parts[partition].settled(some))
+            self._member.record(partition, some)
 
 
 class CommittedFetch:

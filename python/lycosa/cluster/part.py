@@ -10,21 +10,27 @@ from lycosa.records import Outcomes, Requests
 class Part(Protocol):
     """A view of one partition's journal: which of its URLs is next."""
 
-    def load(self, end: int) -> int:
-        """Load the newest readable snapshot that is not beyond an end of the journal; returns its position, or 0."""
+    def load(self, end: int) -> tuple[int, bytes]:
+        """Load the newest readable snapshot that is not beyond an end of the journal.
+
+        Returns its position, and what was saved with it; or 0 and nothing.
+        """
 
     def restore(self, data: bytes, position: int) -> None:
         """Replay a message of the journal; ``position`` is behind it."""
 
-    def restored(self, is_given_back: bool) -> bytes | None:
+    def restored(self, is_given_back: bool, final: int) -> Outcomes:
         """End the replay: the clocks of all hosts begin anew, links for others that the journal implies were sent.
 
-        Returns a message for the journal of what is taken back: an earlier owner that has not given it back may have
-        recorded a captive portal's answers.
+        Returns outcomes that take earlier ones back, to be recorded: an earlier owner that has not given it back may
+        have recorded a captive portal's answers. final: what the journal has up to this position is not taken back.
         """
 
-    def doubt(self) -> bytes | None:
-        """Take back what a captive portal may have answered, before it is given back; returns the message of that."""
+    def doubted_for(self) -> float | None:
+        """Return for how many seconds an outcome has been there that nothing has confirmed; `None`: none is."""
+
+    def doubt(self) -> Outcomes:
+        """Take back what a captive portal may have answered, before it is given back; to be recorded."""
 
     def accept(self, links: bytes) -> bytes:
         """Accept links of other partitions; returns the message for the journal."""
@@ -38,17 +44,20 @@ class Part(Protocol):
     def judge(self, outcomes: Outcomes) -> Outcomes:
         """Decide which outcomes are their URL's last; returns all, and those settled unfetched."""
 
-    def settled(self, outcomes: Outcomes) -> bytes:
-        """Return the message for the journal of outcomes."""
+    def settled(self, outcomes: Outcomes) -> list[bytes]:
+        """Return the messages for the journal of outcomes."""
+
+    def pages(self, outcomes: Outcomes) -> tuple[list[bytes], bool]:
+        """Return the messages for outputs of outcomes, and whether these take earlier ones back."""
 
     def done(self, outcomes: Outcomes) -> None:
         """End the leases of outcomes that will be committed, and admit their links."""
 
-    def outbox(self) -> dict[int, bytes]:
-        """Take the links for other partitions: a message for each."""
+    def outbox(self) -> list[tuple[int, bytes]]:
+        """Take the links for other partitions: their owners, and messages."""
 
-    def save(self, position: int) -> None:
-        """Begin a snapshot of the current state, for a position of the journal."""
+    def save(self, position: int, beside: bytes) -> None:
+        """Begin a snapshot of the current state, for a position of the journal. beside: is saved with it."""
 
     def saved(self) -> bool:
         """Whether the snapshot that was begun is complete, or was given up; it is on its way to the others then."""
@@ -60,7 +69,13 @@ class Part(Protocol):
         """Return whether nothing waits and nothing is in flight."""
 
     def share(self, part: float) -> None:
-        """Use this part of limits that workers share: rates of addresses, and of hosts where these are shared."""
+        """Use this part of shared limits: caps, rates of addresses, and of hosts where these are shared."""
+
+    def set_max_pages(self, pages: int) -> None:
+        """Record no more pages than these, in all."""
+
+    def room(self) -> tuple[int, int]:
+        """Return how many pages may still be begun, and how many URLs wait."""
 
     def counts(self) -> dict[str, int]:
         """Return counts for reports."""

@@ -50,11 +50,23 @@ def ends(
     admin: AdminClient, places: Iterable[TopicPartition], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
 ) -> dict[int, int]:
     """Return the ends of partitions of one topic; waits for leaders that are being elected. Raises KafkaException."""
+    return _offsets(admin, places, OffsetSpec.latest(), isolation)  # type: ignore[no-untyped-call]
+
+
+def starts(admin: AdminClient, places: Iterable[TopicPartition]) -> dict[int, int]:
+    """Return the offsets of the first messages of partitions, as ``ends`` does."""
+    earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+    return _offsets(admin, places, earliest, IsolationLevel.READ_UNCOMMITTED)
+
+
+def _offsets(
+    admin: AdminClient, places: Iterable[TopicPartition], which: OffsetSpec, isolation: IsolationLevel
+) -> dict[int, int]:
+    """Offsets of partitions of one topic."""
     wanted, deadline = {place.partition: place for place in places}, time.monotonic() + WAIT
     found: dict[int, int] = {}
     while True:
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {place: latest for partition, place in wanted.items() if partition not in found}
+        asked = {place: which for partition, place in wanted.items() if partition not in found}
         answers = admin.list_offsets(asked, isolation_level=isolation, request_timeout=WAIT) if asked else {}
         for place, future in answers.items():
             try:
@@ -76,13 +88,22 @@ def ends(
 
 
 def read(reader: Consumer, place: TopicPartition, end: int) -> Iterator[Any]:
-    """Return the messages of a partition from an offset up to an end, which exists. Raises KafkaException."""
+    """Return the messages of a partition from an offset up to an end, which exists.
+
+    Raises KafkaException, also if nothing comes for half a minute.
+    """
     if place.offset >= end:
         return
     reader.assign([place])
+    deadline = time.monotonic() + WAIT
     try:
         while True:
-            for message in reader.consume(MESSAGES, WITHIN):
+            messages = reader.consume(MESSAGES, WITHIN)
+            if messages:
+                deadline = time.monotonic() + WAIT
+            elif time.monotonic() > deadline:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{place} does not come up to {end}"))
+            for message in messages:
                 error, offset = message.error(), message.offset() or 0
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
                     if offset >= end:

@@ -14,6 +14,7 @@ class Status:
     is_idle: bool  # nothing waits, nothing is in flight
     read: int  # the position up to which links are accepted
     counts: Mapping[str, int] = field(default_factory=dict)
+    pages: int = 0  # the end of its pages
 
     def differs(self, before: Status | None) -> bool:
         """Whether something is idle now that was not, or has accepted more since."""
@@ -21,14 +22,15 @@ class Status:
 
     def encode(self) -> bytes:
         """Return it as bytes."""
-        return json.dumps({"idle": self.is_idle, "read": self.read, "counts": dict(self.counts)}).encode()
+        found = {"idle": self.is_idle, "read": self.read, "counts": dict(self.counts), "pages": self.pages}
+        return json.dumps(found).encode()
 
     @classmethod
     def decode(cls, data: bytes) -> Status:
         """Return the status of bytes; raises ValueError if they are none."""
         found = json.loads(data)
         try:
-            return cls(bool(found["idle"]), int(found["read"]), dict(found["counts"]))
+            return cls(bool(found["idle"]), int(found["read"]), dict(found["counts"]), int(found["pages"]))
         except (KeyError, TypeError) as error:
             raise ValueError(f"no status of a partition: {error}") from None
 

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, Producer
 from lycosa import _core
 from lycosa.cluster.control import agree
 from lycosa.cluster.reading import WAIT, Connection
-from lycosa.cluster.topics import NoBroker, Topics, connect, make_topics
+from lycosa.cluster.topics import NoBroker, Topics, connect, make_topics, while_replaced
 from lycosa.job import Job
 from lycosa.records import Request, Requests
 
@@ -24,8 +24,7 @@ def submit(job: Job, name: str, settings: Connection) -> int:
     Raises NoBroker if they could not be given to all that own them; then submit again.
     """
     topics = Topics(name)
-    make_topics(connect(settings), topics, job.cluster.partitions, job.cluster.replicas)
-    agree(job, topics, settings)
+    while_replaced(lambda: _prepare(job, topics, settings))
     partitions = _core.Partitions(job.cluster.partitions, job.frontier.shard_by)
     seeds = job.checked_seeds()
     # In pieces: each is one record.
@@ -59,3 +58,9 @@ def submit(job: Job, name: str, settings: Connection) -> int:
         why = failures[0].str() if failures else "the brokers do not answer"
         raise NoBroker(f"seeds were not given to all partitions: {why}")
     return len(seeds)
+
+
+def _prepare(job: Job, topics: Topics, settings: Connection) -> None:
+    """Make topics, and agree on settings. Raises NoBroker."""
+    make_topics(connect(settings), topics, job.cluster)
+    agree(job, topics, settings)

@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from lycosa.cluster.reading import REACH, WAIT, Connection
+from lycosa.cluster.broker import LARGEST
+from lycosa.cluster.reading import REACH, REFUSED, WAIT, Connection
+from lycosa.cluster.settings import Cluster
 from lycosa.errors import LycosaError, SettingError
 
-#: Maximum bytes of a record that topics accept: a batch of outcomes with their links.
-LARGEST = 16 * 1024 * 1024
+T = TypeVar("T")
+
+logger = logging.getLogger("lycosa")
+
+#: Bytes that a dead letter may have beside the record itself.
+BESIDE = 64 * 1024
 
 DAY_MS = 24 * 3600 * 1000
 
 
 class NoBroker(LycosaError):
     """No Kafka broker answers, or it refuses this client."""
+
+    def __init__(self, text: str, why: KafkaError | None = None) -> None:
+        """why: what the client has told, if it has told something."""
+        super().__init__(text)
+        #: Whether the same may succeed later: a broker is being replaced.
+        self.may_pass = why is not None and (why.retriable() or (why.code() < 0 and why.code() not in REFUSED))
+
+
+def while_replaced(work: Callable[[], T]) -> T:
+    """Do something at brokers, again while one of them is being started or replaced. Raises NoBroker."""
+    deadline = time.monotonic() + WAIT
+    while True:
+        try:
+            return work()
+        except NoBroker as error:
+            if not error.may_pass or time.monotonic() > deadline:
+                raise
+            logger.info("tried again: %s", error)
+            time.sleep(1.0)
 
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -53,6 +81,11 @@ class Topics:
         return f"lycosa.{self.job}.journal"
 
     @property
+    def pages(self) -> str:
+        """Outcomes with their bodies, for outputs."""
+        return f"lycosa.{self.job}.pages"
+
+    @property
     def status(self) -> str:
         """How each partition stands: the last record of each key."""
         return f"lycosa.{self.job}.status"
@@ -61,6 +94,11 @@ class Topics:
     def control(self) -> str:
         """The job itself: its settings, which are the first record."""
         return f"lycosa.{self.job}.control"
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.links, self.journal, self.pages, self.status, self.control, self.dead_letters
 
     @property
     def dead_letters(self) -> str:
@@ -79,31 +117,40 @@ def connect(settings: Connection) -> AdminClient:
         # Names alone: there may be a password among the values.
         given = ", ".join(settings)
         raise SettingError("--kafka-set", given, f"librdkafka's settings ({error.args[0].str()})") from None
-    try:
-        admin.list_topics(timeout=REACH)
-    except KafkaException as error:
-        where = settings.get("bootstrap.servers")
-        text = f"{where}: no broker can be asked: {error.args[0].str()}; --kafka names them, --kafka-set says how"
-        raise NoBroker(text) from None
-    return admin
+    deadline = time.monotonic() + REACH
+    while True:
+        try:
+            admin.list_topics(timeout=REACH)
+        except KafkaException as error:
+            # One that has just begun tells a part.
+            if error.args[0].code() == KafkaError._PARTIAL and time.monotonic() < deadline:
+                time.sleep(0.1)
+                continue
+            where = settings.get("bootstrap.servers")
+            text = f"{where}: no broker can be asked: {error.args[0].str()}; --kafka names them, --kafka-set says how"
+            raise NoBroker(text) from None
+        return admin
 
 
-def make_topics(admin: AdminClient, topics: Topics, partitions: int, replicas: int) -> None:
+def make_topics(admin: AdminClient, topics: Topics, cluster: Cluster) -> None:
     """Make a job's topics where they are missing, and check those that exist.
 
     Raises NoBroker, or SettingError if existing topics have another number of partitions.
     """
+    partitions, replicas = cluster.partitions, cluster.replicas
     # Never removed by age: a snapshot may need what is old.
     safe = {"min.insync.replicas": str(max(replicas - 1, 1)), "max.message.bytes": str(topics.largest)}
     forever = {**safe, "retention.ms": "-1"}
     # Small segments: the newest one is never compacted, and who asks for the status reads it.
     compact = {**safe, "cleanup.policy": "compact", "segment.bytes": str(1 << 20), "min.cleanable.dirty.ratio": "0.2"}
+    letters = {"retention.ms": str(30 * DAY_MS), "max.message.bytes": str(topics.largest + BESIDE)}
     wanted = {
         topics.links: (partitions, forever),
         topics.journal: (partitions, forever),
+        topics.pages: (partitions, {**safe, "retention.ms": str(round(cluster.pages_retention * 1000))}),
         topics.status: (1, compact),
         topics.control: (1, forever),
-        topics.dead_letters: (1, {**safe, "retention.ms": str(30 * DAY_MS)}),
+        topics.dead_letters: (1, {**safe, **letters}),
     }
     made = admin.create_topics(
         [NewTopic(name, count, replicas, config=config) for name, (count, config) in wanted.items()],
@@ -114,12 +161,23 @@ def make_topics(admin: AdminClient, topics: Topics, partitions: int, replicas: i
         try:
             future.result()
         except KafkaException as failed:
-            if failed.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise NoBroker(f"topic {name} cannot be made: {failed.args[0].str()}") from None
+            error = failed.args[0]
+            # Who may not make topics may use those that an operator has made.
+            is_there = error.code() in REFUSED and _exists(admin, name)
+            if error.code() != KafkaError.TOPIC_ALREADY_EXISTS and not is_there:
+                raise NoBroker(f"topic {name} cannot be made: {error.str()}", error) from None
     for name, (count, _) in wanted.items():
         if (has := _count(admin, name)) != count:
             allowed = f"{has}, which topic {name} has; or another name for the job, or remove the topic"
             raise SettingError("cluster.partitions", count, allowed)
+
+
+def _exists(admin: AdminClient, name: str) -> bool:
+    """Whether a topic is there. Raises NoBroker."""
+    try:
+        return admin.list_topics(name, timeout=WAIT).topics[name].error is None
+    except KafkaException as error:
+        raise NoBroker(f"topic {name}: {error.args[0].str()}", error.args[0]) from None
 
 
 def _count(admin: AdminClient, name: str) -> int:
@@ -129,7 +187,7 @@ def _count(admin: AdminClient, name: str) -> int:
         try:
             found = admin.list_topics(name, timeout=WAIT).topics[name]
         except KafkaException as error:
-            raise NoBroker(f"topic {name}: {error.args[0].str()}") from None
+            raise NoBroker(f"topic {name}: {error.args[0].str()}", error.args[0]) from None
         if found.error is None and found.partitions:
             return len(found.partitions)
         if time.monotonic() > deadline:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
@@ -14,22 +16,36 @@ from typing import cast
 from lycosa import _core
 from lycosa.assemble import shared_clocks
 from lycosa.cluster.control import agree
-from lycosa.cluster.frontier_part import Copier, FrontierPart
+from lycosa.cluster.frontier_part import Copier, FrontierPart, caps_of
 from lycosa.cluster.kafka import KafkaBroker
 from lycosa.cluster.lane import CommittedFetch, LaneFrontier, LaneLog, MemberLane
 from lycosa.cluster.member import Member
+from lycosa.cluster.metrics import WorkerFigures, serve_metrics
+from lycosa.cluster.output import OutputWriter
+from lycosa.cluster.output_files import OutputDirectory
+from lycosa.cluster.ownership import State
+from lycosa.cluster.pausing import Pausing
 from lycosa.cluster.reading import Connection
-from lycosa.cluster.storage import SharedSnapshots
-from lycosa.cluster.topics import Topics, connect, make_topics
+from lycosa.cluster.rights import check_rights
+from lycosa.cluster.storage import SharedSnapshots, claim, remove_old_bodies
+from lycosa.cluster.topics import Topics, connect, make_topics, while_replaced
+from lycosa.errors import SettingError
 from lycosa.job import Job
 from lycosa.loop import Control, run
 from lycosa.memory import divided, shares
 from lycosa.records import Outcomes, Requests
+from lycosa.running import distance
 from lycosa.stages import Frontier, Log, Stages
+
+logger = logging.getLogger("lycosa")
 
 #: Seconds after the beginning of a commit in which requests may be started. Commits are far more frequent; a longer
 #: time would delay takeovers, a shorter one would stop the crawl where brokers are slow for a moment.
 FENCE = 3.0
+
+#: Seconds from one turn of the loop to the next, at least: requests are sent with commits only, so that smaller
+#: batches would cost more and gain nothing.
+TURN = 0.02
 
 #: Seconds for which outcomes of partitions that are given back are waited for.
 GRACE = 5.0
@@ -40,6 +56,12 @@ LOOK, LATE = 0.2, 1.0
 
 #: Partitions that are loaded at once.
 LOADS = 4
+
+#: Seconds between two looks for bodies that are not needed any more.
+CLEAN = 3_600.0
+
+#: Bytes of pages after which a message is complete.
+MESSAGE = 1 << 20
 
 #: The part of a worker's memory that one partition may use: few of them are as large as that.
 PARTITION = 16
@@ -72,33 +94,54 @@ def work(
     settings: Connection,
     state: Path,
     control: Control,
+    outputs: Sequence[str] = (),
+    http: str | None = None,
 ) -> Iterator[Outcomes]:
     """Work on a job until ``control`` stops it; yield each batch of outcomes, which will be committed.
 
-    name: of the job. settings: librdkafka's, of the connection. state: a directory that all workers share.
+    name: of the job. settings: librdkafka's, of the connection. state: a directory that all workers share. outputs:
+    see ``OutputDirectory``; of all workers together. http: address and port of metrics and health checks.
     """
-    topics, cluster = Topics(name), job.cluster
-    make_topics(connect(settings), topics, cluster.partitions, cluster.replicas)
-    agree(job, topics, settings)
+    topics, cluster, worker = Topics(name), job.cluster, uuid.uuid4().hex[:8]
+    directories = _directories(outputs, job)
+    number, pausing = while_replaced(lambda: _prepare(job, topics, settings))
+    claim(state, name, number)
     clock, memory = _core.Clock(), shares(job)
     lane_job = divided(job, memory)
     names = _core.Names(lane_job, clock, is_shared=True)
     by = job.frontier.shard_by
     partitions = _core.Partitions(cluster.partitions, by)
-    divide, shared = Divide(partitions), shared_clocks(job, clock, cluster.partitions)
+    divide = Divide(partitions)
+    shared = shared_clocks(job, clock, cluster.partitions, shares_pages=False, caps=caps_of(job, 1.0))
+    assert shared is not None
     part_job = _part_job(lane_job)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-work-")))
-        copier = Copier(SharedSnapshots(state))
+        broker = KafkaBroker(settings, topics, cluster.session_timeout)
+        broker.check()
+        copier = Copier(SharedSnapshots(state), broker.remove)
         stack.callback(copier.close)
+        bodies = state / "bodies"
+        bodies.mkdir(exist_ok=True)
+        page_writer = _core.PageWriter(bodies, worker, cluster.inline_bytes, MESSAGE) if cluster.pages else None
+        writers = [
+            OutputWriter(job, topics, settings, directory, bodies, worker, scratch) for directory in directories
+        ]
+        for writer in writers:
+            # Closed once all partitions are given back: what was recorded is released then.
+            stack.callback(writer.close)
+            writer.start()
         loads = ThreadPoolExecutor(LOADS, "lycosa-load")
         stack.callback(loads.shutdown, cancel_futures=True)
-        broker = KafkaBroker(settings, topics, cluster.session_timeout)
+        cleaner = ThreadPoolExecutor(1, "lycosa-cleaner")
+        stack.callback(cleaner.shutdown, cancel_futures=True)
         stack.callback(broker.leave)
 
         def make(partition: int) -> FrontierPart:
             directory = Path(tempfile.mkdtemp(prefix=f"{partition}-", dir=scratch))
-            return FrontierPart(partition, part_job, partitions, by, names, clock, shared, directory, copier)
+            return FrontierPart(
+                partition, part_job, partitions, by, names, clock, shared, directory, copier, page_writer
+            )
 
         member = Member(
             broker,
@@ -109,6 +152,8 @@ def work(
             fence=FENCE,
             interval=cluster.commit_interval,
             snapshots=cluster.snapshot_interval,
+            distance=distance(job),
+            max_pages=job.max_pages,
         )
         inner = _core.Fetcher(lane_job, clock, memory.fetch, memory.batch)
         stack.callback(inner.cancel)
@@ -117,18 +162,43 @@ def work(
         stages = Stages(cast(Frontier, frontier), fetch, parse, cast(Log, LaneLog(member, divide)))
         member.lane = MemberLane(member, frontier, fetch, stages, clock=boottime, grace=GRACE)
 
+        stack.callback(pausing.close)
+        pausing.start()
+        figures = WorkerFigures(name, member, writers)
+        if http is not None:
+            server = stack.enter_context(serve_metrics(figures, http))
+            logger.info("metrics on http://%s", server.address)
         stack.enter_context(_watched(member, inner))
-        stopped_at = float("inf")
+        stopped_at, clean_at, turn_at = float("inf"), float("-inf"), 0.0
 
         def turn() -> None:
-            nonlocal stopped_at
+            nonlocal stopped_at, clean_at, turn_at
+            time.sleep(max(turn_at - time.monotonic(), 0.0))
+            turn_at = time.monotonic() + TURN
+            member.is_paused = pausing.is_paused
             member.look()
+            figures.look()
+            # One worker of the job does it: who owns the first partition.
+            if boottime() >= clean_at and member.ownership.state(0) is State.OWNED:
+                clean_at = boottime() + CLEAN
+                cleaner.submit(remove_old_bodies, bodies, cluster.pages_retention)
+            for writer in writers:
+                writer.check()
             if control.stopping:
                 stopped_at = min(stopped_at, boottime())
                 if boottime() > stopped_at + GRACE:
                     inner.cancel()
 
-        yield from run(stages, control, turn)
+        with member.dropping():
+            yield from run(stages, control, turn)
+
+
+def _prepare(job: Job, topics: Topics, settings: Connection) -> tuple[str, Pausing]:
+    """Make topics, check rights and settings; returns the job's number, and whether it is paused. Raises NoBroker."""
+    admin = connect(settings)
+    make_topics(admin, topics, job.cluster)
+    check_rights(admin, topics.all)
+    return agree(job, topics, settings), Pausing(topics, settings)
 
 
 @contextlib.contextmanager
@@ -151,6 +221,18 @@ def _watched(member: Member, fetch: _core.Fetcher) -> Iterator[None]:
     finally:
         is_over.set()
         thread.join()
+
+
+def _directories(outputs: Sequence[str], job: Job) -> list[OutputDirectory]:
+    """The directories of outputs. Raises SettingError."""
+    if outputs and not job.cluster.pages:
+        raise SettingError("--output", outputs[0], "none with cluster.pages = false: pages are not kept then")
+    directories = [OutputDirectory(output) for output in outputs]
+    paths = [directory.path for directory in directories]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise SettingError("--output", path, "each output once")
+    return directories
 
 
 def _part_job(job: Job) -> Job:

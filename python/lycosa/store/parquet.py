@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     import pyarrow
 
 
+def require_library(url: str) -> None:
+    """Raise SettingError if there is no library for Parquet, which an output needs."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise SettingError("output", url, "a .jsonl file; for Parquet: pip install 'lycosa[parquet]'")
+
+
 class ParquetSink(FileSink):
     """Writes ``.parquet``; until it is complete, its parts are in ``NAME.parquet.parts/``."""
 
@@ -51,8 +57,7 @@ class ParquetSink(FileSink):
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError without pyarrow, too; see ``lycosa.sink.Sink``."""
-        if importlib.util.find_spec("pyarrow") is None:
-            raise SettingError("output", self.url, "a .jsonl file; for Parquet: pip install 'lycosa[parquet]'")
+        require_library(self.url)
         super().check(fresh=fresh, is_ours=is_ours)
 
     def exists(self) -> bool:

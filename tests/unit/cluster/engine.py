@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from lycosa.cluster.broker import Aborted, Fenced, Message, Owner, Transaction, Unavailable
+from lycosa.cluster.broker import Aborted, DeadLetter, Ends, Fenced, Message, Owner, Settled, Transaction, Unavailable
+from lycosa.cluster.release import Released
 
 from tests.unit.cluster.world import Process, World
 
@@ -69,9 +70,14 @@ class Engine:
     def __init__(self, world: World, partitions: int) -> None:
         self.world, self.partitions = world, partitions
         self.topics: dict[tuple[str, int], list[tuple[bytes, Open]]] = {
-            (topic, partition): [] for topic in ("journal", "links", "status") for partition in range(partitions)
+            (topic, partition): []
+            for topic in ("journal", "pages", "links", "status")
+            for partition in range(partitions)
         }
         self.positions = dict.fromkeys(range(partitions), 0)
+        self.first = dict.fromkeys(range(partitions), 0)  # of journals, whose beginning is removed
+        self.released = dict.fromkeys(range(partitions), Released())  # told with them
+        self.dead_letters: list[DeadLetter] = []
         self._visible: dict[tuple[str, int], int] = {}
         self.transactions: list[Open] = []
         self.writers: dict[str, int] = {}  # the current epoch of each writer
@@ -100,18 +106,20 @@ class Engine:
         self.transactions.append(transaction)
         return transaction
 
-    def append(self, transaction: Open, what: Transaction) -> dict[int, int] | None:
-        """Append all records once; returns the ends of the journals, or `None` where the transaction has ended."""
+    def append(self, transaction: Open, what: Transaction) -> Ends | None:
+        """Append all records once; returns their ends, or `None` where the transaction has ended."""
         if transaction.end is not End.OPEN:
             return None
         transaction.what = what
         statuses = {partition: [data] for partition, data in what.status.items()}
-        for topic, parts in (("journal", what.journal), ("links", what.links), ("status", statuses)):
+        parted = (("journal", what.journal), ("pages", what.pages), ("links", what.links), ("status", statuses))
+        for topic, parts in parted:
             for partition, messages in parts.items():
                 if (topic, partition) not in transaction.ends:
                     self.topics[topic, partition].extend((data, transaction) for data in messages)
                     transaction.ends[topic, partition] = len(self.topics[topic, partition])
-        return {partition: transaction.ends["journal", partition] for partition in what.journal}
+        journal = {partition: transaction.ends["journal", partition] for partition in what.journal}
+        return Ends(journal, {partition: transaction.ends["pages", partition] for partition in what.pages})
 
     def add_positions(self, transaction: Open, positions: dict[int, int], member: int, generation: int) -> str | None:
         """Add positions to a transaction; returns why not."""
@@ -133,6 +141,9 @@ class Engine:
             transaction.end = End.COMMITTED
             if transaction.what is not None:
                 self.committing(transaction.what)
+                self.dead_letters += transaction.what.dead_letters
+                if transaction.positions:
+                    self.released.update(transaction.what.released)
             self.positions.update(transaction.positions)
         return transaction.end is End.COMMITTED
 
@@ -371,7 +382,7 @@ class Client:
         """See ``Broker``."""
         self._reading[partition] = position
 
-    def commit(self, transaction: Transaction) -> dict[int, int]:
+    def commit(self, transaction: Transaction) -> Ends:
         """See ``Broker``."""
         engine, began = self._engine, self._process.clock()
         if self._writer is None:
@@ -405,15 +416,15 @@ class Client:
             raise Fenced("whether it was committed is unknown") from None
         return ends
 
-    def settled(self, partition: int) -> tuple[int, int]:
+    def settled(self, partition: int) -> Settled:
         """See ``Broker``."""
         engine, process = self._engine, self._process
         if self._network.loss and process.world.random.random() < self._network.loss:
             raise Unavailable("the brokers do not answer")
 
-        def position() -> int | None:
+        def position() -> tuple[int, Released] | None:
             is_open = any(partition in one.positions and one.end is End.OPEN for one in engine.transactions)
-            return None if is_open else engine.positions[partition]
+            return None if is_open else (engine.positions[partition], engine.released[partition])
 
         while (found := self._ask(position)) is None:
             process.sleep(0.1)  # the transaction ends, or its time does
@@ -423,7 +434,7 @@ class Client:
             if process.clock() > deadline:
                 self._ask(lambda: engine.expel(engine.writers_open(partition, end)))
             process.sleep(0.1)
-        return found, end
+        return Settled(*found, end, self._ask(lambda: engine.visible("pages", partition)))
 
     def journal(self, partition: int, position: int, end: int) -> Iterator[Message]:
         """See ``Broker``."""
@@ -434,6 +445,10 @@ class Client:
                 position += 1
                 if of.end is End.COMMITTED:
                     yield Message(partition, position, data)
+
+    def first(self, partition: int) -> int:
+        """See ``Broker``."""
+        return self._ask(lambda: self._engine.first[partition])
 
     def rejoin(self) -> None:
         """See ``Broker``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lycosa.cluster.broker import DeadLetter
 from lycosa.cluster.journal import Journal
 from lycosa.cluster.status import Status, is_over
 
@@ -47,6 +48,17 @@ def test_nothing_of_a_dropped_partition_is_committed() -> None:
     own.drop(1)
     assert not own
     assert own.transaction().read == {2: 20}
+
+
+def test_what_cannot_be_read_is_committed_with_the_position_behind_it() -> None:
+    own = journal()
+    letter = DeadLetter("links", 2, 26, b"nonsense", "no record")
+    own.give_up(letter)
+    own.read(2, 26)
+    transaction = own.transaction()
+    assert (transaction.dead_letters, transaction.read) == ([letter], {2: 26})
+    own.drop(2)
+    assert not own
 
 
 def test_withdrawn_leases_are_not_committed() -> None:

@@ -65,6 +65,8 @@ class Process:
         self.suspended_until = self.cut_until = self.silent_until = 0.0
         self.strike: Callable[[], None] | None = None  # what happens to it in the midst of a commit,
         self.strike_from = 0.0  # from this time on
+        self.failing = ""  # the step that fails next
+        self.has_failed = False
         self._threads: list[greenlet] = []
 
     def clock(self) -> float:

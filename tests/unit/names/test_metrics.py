@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import lycosa
 import pytest
+from lycosa import status_server
 from lycosa.errors import LycosaError
-from lycosa.names import metrics
-from lycosa.names.metrics import FAMILIES, UPSTREAM_FAMILIES, HttpServer, overview, prometheus
+from lycosa.names.metrics import FAMILIES, UPSTREAM_FAMILIES, overview, prometheus, serve_metrics
 from lycosa.names.server import Server
 from lycosa.names.server_settings import make_settings
+from lycosa.status_server import StatusServer
 from prometheus_client.parser import text_string_to_metric_families
 
 if TYPE_CHECKING:
@@ -34,13 +35,13 @@ def server(dns: DnsServer) -> Iterator[Server]:
 
 
 @pytest.fixture
-def served(server: Server) -> Iterator[HttpServer]:
+def served(server: Server) -> Iterator[StatusServer]:
     """The same, over HTTP."""
-    with HttpServer(server, "127.0.0.1:0") as running:
+    with serve_metrics(server, "127.0.0.1:0") as running:
         yield running
 
 
-def get(served: HttpServer, target: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
+def get(served: StatusServer, target: str, method: str = "GET") -> tuple[int, dict[str, str], str]:
     """One request: status, headers, text."""
     asking = http.client.HTTPConnection(served.address, timeout=10)
     try:
@@ -58,7 +59,7 @@ def test_every_count_has_its_metric_once(server: Server) -> None:
     assert told | {"server"} <= set(server.upstreams()[0])
 
 
-def test_prometheus_reads_what_the_server_counts(server: Server, served: HttpServer, dns: DnsServer) -> None:
+def test_prometheus_reads_what_the_server_counts(server: Server, served: StatusServer, dns: DnsServer) -> None:
     status, headers, text = get(served, "/metrics")
     assert (status, headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
     families = {family.name: family for family in text_string_to_metric_families(text)}
@@ -103,7 +104,7 @@ def test_an_upstream_that_never_answered_has_no_round_trip() -> None:
     assert "lycosa_dns_upstream_round_trip_seconds{" not in text
 
 
-def test_programs_get_everything_as_json(server: Server, served: HttpServer) -> None:
+def test_programs_get_everything_as_json(server: Server, served: StatusServer) -> None:
     status, headers, text = get(served, "/statistics?pretty")
     assert (status, headers["content-type"]) == (200, "application/json")
     found = json.loads(text)
@@ -116,7 +117,7 @@ def test_programs_get_everything_as_json(server: Server, served: HttpServer) -> 
     assert sum(upstream["round_trips"]["counts"]) == upstream["answers"]
 
 
-def test_health_is_ok_or_says_why_not(server: Server, served: HttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_is_ok_or_says_why_not(server: Server, served: StatusServer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert get(served, "/healthz")[::2] == (200, "ok\n")
     monkeypatch.setattr(server, "trouble", lambda: "no upstream answers: 192.0.2.1:53")
     assert get(served, "/healthz")[::2] == (503, "no upstream answers: 192.0.2.1:53\n")
@@ -125,7 +126,7 @@ def test_health_is_ok_or_says_why_not(server: Server, served: HttpServer, monkey
     assert get(served, "/healthz")[::2] == (503, "it is ending and takes no new questions\n")
 
 
-def test_nothing_else_is_answered_and_nothing_changed(served: HttpServer) -> None:
+def test_nothing_else_is_answered_and_nothing_changed(served: StatusServer) -> None:
     status, _, text = get(served, "/")
     assert (status, text) == (404, "available: /metrics, /healthz, /statistics\n")
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
@@ -134,15 +135,15 @@ def test_nothing_else_is_answered_and_nothing_changed(served: HttpServer) -> Non
 
 
 @pytest.mark.parametrize("sent", [b"\x00\xff\r\n\r\n", b"GET /metrics\r\n\r\n", b"GET /healthz SPDY/3\r\n\r\n"])
-def test_what_is_no_request_is_told_so(served: HttpServer, sent: bytes) -> None:
+def test_what_is_no_request_is_told_so(served: StatusServer, sent: bytes) -> None:
     assert exchange(served, sent).startswith(b"HTTP/1.1 400 ")
 
 
-def test_a_head_without_end_is_cut_off(served: HttpServer) -> None:
-    assert exchange(served, b"GET /healthz".ljust(metrics.MAX_HEAD, b"x")).startswith(b"HTTP/1.1 400 ")
+def test_a_head_without_end_is_cut_off(served: StatusServer) -> None:
+    assert exchange(served, b"GET /healthz".ljust(status_server.MAX_HEAD, b"x")).startswith(b"HTTP/1.1 400 ")
 
 
-def exchange(served: HttpServer, sent: bytes) -> bytes:
+def exchange(served: StatusServer, sent: bytes) -> bytes:
     """Send bytes and give what comes back."""
     host, _, port = served.address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
@@ -154,10 +155,12 @@ def exchange(served: HttpServer, sent: bytes) -> bytes:
         return received
 
 
-def test_slow_clients_hold_others_up_for_a_bounded_time(served: HttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "WITHIN", 0.5)
+def test_slow_clients_hold_others_up_for_a_bounded_time(
+    served: StatusServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status_server, "WITHIN", 0.5)
     host, _, port = served.address.rpartition(":")
-    slow = [socket.create_connection((host, int(port))) for _ in range(2 * metrics.THREADS)]
+    slow = [socket.create_connection((host, int(port))) for _ in range(2 * status_server.THREADS)]
     ended = threading.Event()
 
     def drip() -> None:
@@ -181,26 +184,26 @@ def test_slow_clients_hold_others_up_for_a_bounded_time(served: HttpServer, monk
 
 
 def test_an_error_of_ours_is_told_and_the_next_one_answered(
-    served: HttpServer, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    served: StatusServer, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken() -> Any:
         raise KeyError("hits")
 
     monkeypatch.setattr(server, "statistics", broken)
-    for _ in range(metrics.THREADS + 1):
+    for _ in range(status_server.THREADS + 1):
         assert get(served, "/metrics")[0] == 500
     assert "/metrics failed" in caplog.text
     monkeypatch.undo()
     assert get(served, "/metrics")[0] == 200
 
 
-def test_a_port_that_is_taken_is_told_in_one_line(served: HttpServer, server: Server) -> None:
+def test_a_port_that_is_taken_is_told_in_one_line(served: StatusServer, server: Server) -> None:
     with pytest.raises(LycosaError, match=f"^http {served.address}: Address already in use; choose another"):
-        HttpServer(server, served.address)
+        serve_metrics(server, served.address)
 
 
 def test_closing_ends_its_threads(server: Server) -> None:
-    served = HttpServer(server, "[::1]:0")
+    served = serve_metrics(server, "[::1]:0")
     assert served.address.startswith("[::1]:")
     served.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("lycosa-http")]

@@ -3,6 +3,8 @@
 //! Guarantee: over any stretch of time, at most rate × (time + [`BURST`]) is taken, and one request's excess: a response's bytes
 //! are known when it has been received. A pure function of what is taken and a clock.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use lycosa_url::Micros;
 
 /// What may be caught up at once after less was taken, in microseconds of the rate.
@@ -10,6 +12,63 @@ const BURST: u64 = 100_000;
 
 /// Nanoseconds in a microsecond.
 const NANOS: u64 = 1_000;
+
+/// The caps over all sites, on requests and on bytes; clones share them.
+#[derive(Clone, Debug)]
+pub struct Caps(Arc<Mutex<Buckets>>);
+
+#[derive(Debug)]
+struct Buckets {
+    requests: Bucket,
+    bytes: Bucket,
+}
+
+impl Caps {
+    /// So many a second; `None`: no cap.
+    pub fn new(requests: Option<f64>, bytes: Option<f64>) -> Self {
+        Caps(Arc::new(Mutex::new(Buckets { requests: Bucket::new(requests), bytes: Bucket::new(bytes) })))
+    }
+
+    /// Sets other rates, for all that is taken from now on.
+    pub fn set_rates(&self, requests: Option<f64>, bytes: Option<f64>) {
+        let mut buckets = self.lock();
+        buckets.requests.set_rate(requests);
+        buckets.bytes.set_rate(bytes);
+    }
+
+    /// A request starts.
+    pub(crate) fn start(&self, now: Micros) {
+        self.lock().requests.take(1, now);
+    }
+
+    /// A response has been received.
+    pub(crate) fn received(&self, bytes: u64, at: Micros) {
+        self.lock().bytes.take(bytes, at);
+    }
+
+    /// When the next request may start.
+    pub(crate) fn ready_at(&self) -> Micros {
+        let [requests, bytes] = self.each();
+        requests.max(bytes)
+    }
+
+    /// The same, by each cap: of requests, of bytes.
+    pub(crate) fn each(&self) -> [Micros; 2] {
+        let buckets = self.lock();
+        [buckets.requests.ready_at(), buckets.bytes.ready_at()]
+    }
+
+    /// No token of the times before may be taken any more, of requests and of bytes: another process may have taken it.
+    pub(crate) fn delay_until(&self, [requests, bytes]: [Micros; 2]) {
+        let mut buckets = self.lock();
+        buckets.requests.delay_until(requests);
+        buckets.bytes.delay_until(bytes);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Buckets> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A token bucket, as the time until which all tokens are used (the generic cell rate algorithm).
 #[derive(Clone, Debug)]
@@ -23,8 +82,14 @@ pub(crate) struct Bucket {
 impl Bucket {
     /// This many a second; `None`: no cap.
     pub(crate) fn new(per_second: Option<f64>) -> Self {
-        let cost = per_second.filter(|rate| *rate > 0.0).map_or(0.0, |rate| 1e9 / rate);
-        Bucket { cost, next: 0 }
+        let mut bucket = Bucket { cost: 0.0, next: 0 };
+        bucket.set_rate(per_second);
+        bucket
+    }
+
+    /// This many a second from now on.
+    fn set_rate(&mut self, per_second: Option<f64>) {
+        self.cost = per_second.filter(|rate| *rate > 0.0).map_or(0.0, |rate| 1e9 / rate);
     }
 
     /// Takes this many, now.
@@ -54,6 +119,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn clones_share_a_cap_whose_rate_may_change() {
+        let caps = Caps::new(Some(10.0), None);
+        let other = caps.clone();
+        caps.delay_until([1_000_000, 0]);
+        caps.start(1_000_000);
+        assert_eq!(other.ready_at(), 1_100_000);
+        other.set_rates(Some(1.0), Some(100.0));
+        caps.start(1_100_000);
+        assert_eq!(other.each(), [2_100_000, 0]);
+        other.received(1_000, 2_000_000);
+        assert_eq!(caps.ready_at(), 11_900_000, "a tenth of a second may be caught up");
+    }
 
     #[test]
     fn no_cap_never_waits() {

@@ -28,7 +28,7 @@ use crate::schedule::AddressId;
 use crate::settings::scaled;
 use crate::{BlockList, Ownership, Settings};
 use addresses::Addresses;
-use bucket::Bucket;
+use bucket::Caps;
 use domains::{Budget, Capacity, Domains};
 use pace::{HealthSignal, Limits};
 use slowed::SlowedHosts;
@@ -43,10 +43,8 @@ pub(crate) struct Politeness {
     host: Limits,
     pub(crate) addresses: Addresses,
     pub(crate) domains: Domains,
-    /// Requests over all sites.
-    requests: Bucket,
-    /// Bytes over all sites.
-    bytes: Bucket,
+    /// Requests and bytes over all sites.
+    caps: Caps,
     /// Hosts and addresses that get no request.
     blocked: Arc<BlockList>,
     /// A site must be this node's by each of these to get requests from here.
@@ -100,14 +98,14 @@ impl Politeness {
     /// By the settings.
     pub(crate) fn new(settings: &Settings) -> Self {
         // Scaled time: a second of the job is shorter on the machine's clock, and has as much in it.
-        let bucket = |rate: Option<f64>| Bucket::new(rate.map(|rate| rate * settings.speed));
+        let scaled = |rate: Option<f64>| rate.map(|rate| rate * settings.speed);
+        let own = || Caps::new(scaled(settings.requests_per_second), scaled(settings.bytes_per_second));
         let budget = Budget { pages: settings.domain_pages, in_flight: settings.domain_concurrency };
         Politeness {
             host: limits(settings, settings.host_concurrency, settings.host_interval),
             addresses: Addresses::new(address_limits(settings), settings.address_domains.max(1)),
             domains: Domains::new(budget),
-            requests: bucket(settings.requests_per_second),
-            bytes: bucket(settings.bytes_per_second),
+            caps: settings.shared.caps.clone().unwrap_or_else(own),
             blocked: Arc::default(),
             sites: Vec::new(),
             policy: settings.addresses.clone(),
@@ -152,7 +150,7 @@ impl Politeness {
 
     /// When the caps over all sites let the next request start.
     pub(crate) fn ready_at(&self) -> Micros {
-        self.not_before.max(self.requests.ready_at()).max(self.bytes.ready_at())
+        self.not_before.max(self.caps.ready_at())
     }
 
     /// Whether a host may have one more request out.
@@ -227,7 +225,7 @@ impl Politeness {
         queue.pace.start(&limits, now);
         self.addresses.start(address, now);
         self.domains.start(queue.domain, is_page);
-        self.requests.take(1, now);
+        self.caps.start(now);
     }
 
     /// The pause between two requests to a host at an address.
@@ -262,7 +260,7 @@ impl Politeness {
 
     /// Counts the bytes of a response.
     pub(crate) fn received(&mut self, bytes: u64, at: Micros) {
-        self.bytes.take(bytes, at);
+        self.caps.received(bytes, at);
     }
 
     /// No request to a host starts within its interval from then.
@@ -275,8 +273,7 @@ impl Politeness {
     pub(crate) fn restart(&mut self, now: Micros) {
         self.not_before = now.saturating_add(self.addresses.floor());
         self.addresses.delay_all(now);
-        self.requests.delay_until(now);
-        self.bytes.delay_until(now);
+        self.caps.delay_until([now; 2]);
     }
 
     /// The limits of a host: by the settings, and by the Crawl-delay that its robots.txt asks for.
@@ -293,16 +290,14 @@ impl Politeness {
 
     /// Appends the record of a snapshot: caps and addresses.
     pub(crate) fn pack(&self, record: &mut Vec<u8>) {
-        let caps = [&self.requests, &self.bytes];
-        caps.into_iter().for_each(|cap| put_number(record, cap.ready_at()));
+        self.caps.each().into_iter().for_each(|at| put_number(record, at));
         self.addresses.pack(record);
     }
 
     /// Reads it; all hosts are there. In versions before it has the pages by domain as well, in the order of their first hosts.
     pub(crate) fn unpack(&mut self, mut from: &[u8]) -> Option<()> {
         let from = &mut from;
-        self.requests.delay_until(codec::number(from)?);
-        self.bytes.delay_until(codec::number(from)?);
+        self.caps.delay_until([codec::number(from)?, codec::number(from)?]);
         self.addresses.unpack(from)?;
         for id in 0..if from.is_empty() { 0 } else { codec::number(from)? } {
             let pages = codec::count(from)?;
