@@ -59,7 +59,7 @@ def served(net: SimulatedInternet) -> int:
 
 def test_a_job_pauses_and_goes_on(kafka: Kafka, tmp_path: Path) -> None:
     topics = Topics("paused")
-    with SimulatedInternet(hosts=200, pages=4, seed=3, speed=20) as net:
+    with SimulatedInternet(hosts=200, pages=4, seed=3, speed=40) as net:
         _, file = begun(kafka, net, tmp_path, "paused")
         assert tell(kafka, "pause", "paused").returncode == 0
         group = Workers(kafka, file, "paused", tmp_path, with_outputs=False)
@@ -87,7 +87,7 @@ def test_a_job_pauses_and_goes_on(kafka: Kafka, tmp_path: Path) -> None:
 
 def test_max_pages_is_of_the_whole_job(kafka: Kafka, tmp_path: Path) -> None:
     topics = Topics("budget")
-    with SimulatedInternet(hosts=200, pages=4, seed=3, speed=20) as net:
+    with SimulatedInternet(hosts=200, pages=4, seed=3, speed=60) as net:
         file = tmp_path / "job.toml"
         file.write_text("max_pages = 250\n" + net.job() + settings_of(kafka, WHOLE))
         submit(make_job(read_job(file)), "budget", kafka.connection)
@@ -113,7 +113,7 @@ def test_an_unknown_job_is_told(kafka: Kafka) -> None:
 
 def test_damaged_records_and_an_error_in_a_batch_lose_no_page(kafka: Kafka, tmp_path: Path) -> None:
     topics = Topics("damaged")
-    with SimulatedInternet(hosts=150, pages=4, seed=3, speed=20) as net:
+    with SimulatedInternet(hosts=150, pages=4, seed=3, speed=60) as net:
         _, file = begun(kafka, net, tmp_path, "damaged")
         producer = Producer(kafka.connection)
         for topic in (topics.links, topics.journal, topics.pages):
@@ -150,7 +150,7 @@ def test_an_output_that_is_added_later_has_all_whatever_its_disk_does(
     kafka: Kafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topics = Topics("later")
-    with SimulatedInternet(hosts=100, pages=4, seed=3, speed=20) as net:
+    with SimulatedInternet(hosts=100, pages=4, seed=3, speed=60) as net:
         job, file = begun(kafka, net, tmp_path, "later")
         group = Workers(kafka, file, "later", tmp_path, with_outputs=False)
         try:

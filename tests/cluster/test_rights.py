@@ -61,7 +61,7 @@ def refused(kafka: Kafka, job: Path, folder: Path) -> str:
 
 def test_rights_that_are_missing_are_told_and_those_that_are_named_are_enough(guarded: Kafka, tmp_path: Path) -> None:
     topics = Topics("guarded")
-    with SimulatedInternet(hosts=30, pages=2, seed=3, speed=20) as net:
+    with SimulatedInternet(hosts=30, pages=2, seed=3, speed=60) as net:
         job = tmp_path / "job.toml"
         job.write_text(net.job() + settings_of(guarded, WHOLE))
         assert "topic lycosa.guarded.links cannot be made" in refused(guarded, job, tmp_path)

@@ -160,14 +160,11 @@ def crawl(
 
 
 @pytest.mark.timeout(300)
-def test_nothing_is_lost_when_workers_are_killed(kafka: Kafka, tmp_path: Path) -> None:
-    crawl(kafka, tmp_path, "killed", workers=4, kills=5, hosts=600)
-
-
-@pytest.mark.timeout(300)
-def test_what_snapshots_have_passed_is_removed(kafka: Kafka, tmp_path: Path) -> None:
-    crawl(kafka, tmp_path, "passed", workers=2, kills=2, hosts=300, snapshots=1.0)
-    topics = Topics("passed")
+def test_nothing_is_lost_when_workers_are_killed_and_what_snapshots_have_passed_is_removed(
+    kafka: Kafka, tmp_path: Path
+) -> None:
+    crawl(kafka, tmp_path, "killed", workers=4, kills=5, hosts=400, snapshots=1.0)
+    topics = Topics("killed")
     places = [TopicPartition(topics.journal, partition) for partition in range(PARTITIONS)]
     assert sum(start > 0 for start in starts(AdminClient(kafka.connection), places).values()) > PARTITIONS // 2
 
@@ -175,7 +172,7 @@ def test_what_snapshots_have_passed_is_removed(kafka: Kafka, tmp_path: Path) -> 
 @pytest.mark.timeout(300)
 def test_nothing_is_lost_when_a_broker_is_killed(tmp_path: Path) -> None:
     with Kafka(3) as kafka:
-        crawl(kafka, tmp_path, "broker", workers=2, kills=0, brokers=1, hosts=600)
+        crawl(kafka, tmp_path, "broker", workers=2, kills=0, brokers=1, hosts=300)
 
 
 @pytest.mark.soak
