@@ -17,6 +17,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from lycosa.cluster import output
 from lycosa.cluster.control import behind, status
+from lycosa.cluster.dead_letters import dead_letters
 from lycosa.cluster.output import OutputWriter, PositionsLost, group_of
 from lycosa.cluster.output_files import OutputDirectory, OutputFile
 from lycosa.cluster.submit import submit
@@ -124,7 +125,10 @@ def test_damaged_records_and_an_error_in_a_batch_lose_no_page(kafka: Kafka, tmp_
         try:
             group.start()
             deadline = time.monotonic() + 60
-            while not bodies.is_dir() or len(list(bodies.glob("*/*"))) < 30:
+            # The worker loads one partition after another, and fetches meanwhile: it has to have read the journal.
+            found: dict[str, int] = {}
+            while len(list(bodies.glob("*/*"))) < 30 or "journal" not in found:
+                found = dead_letters(topics, kafka.connection).counts
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
             bodies.rename(aside)
@@ -138,7 +142,7 @@ def test_damaged_records_and_an_error_in_a_batch_lose_no_page(kafka: Kafka, tmp_
         finally:
             group.close()
         assert net.report()["coverage"]["ratio"] == 1.0
-        assert all(found.total() == len(found) == served(net) for found in rows)
+        assert all(urls.total() == len(urls) == served(net) for urls in rows)
     dead = json.loads(tell(kafka, "status", "damaged", "--json").stdout)["dead_letters"]
     assert dead["links"] == 1
     assert dead["journal"] == 2, "each owner reads the journal for itself"

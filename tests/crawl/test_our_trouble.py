@@ -58,7 +58,6 @@ def before(kind: Trouble) -> Scenario:
 #: All scenarios in which the trouble is ours, by name.
 OURS = {
     "resolver silent for a minute": passing("resolver-silent", MINUTE),
-    "resolver silent for ten minutes": passing("resolver-silent", 10 * MINUTE),
     "resolver answers SERVFAIL": passing("resolver-servfail", 3 * MINUTE),
     # From the moment on when some host is known to be well: until then dead names look the same.
     "resolver answers NXDOMAIN": passing("resolver-nxdomain", 3 * MINUTE, begin=10.0),
@@ -88,6 +87,7 @@ OURS = {
 
 #: Those that take longer.
 LONG = {
+    "resolver silent for ten minutes": passing("resolver-silent", 10 * MINUTE),
     "resolver silent for an hour": passing("resolver-silent", 60 * MINUTE),
     "robots.txt 503 for an hour": passing("robots-unavailable", 60 * MINUTE, **{"frontier.patience": 7_200}),
     "SIGSTOP for two hours": Scenario(((10, STOP), (10 + 120 * MINUTE, CONTINUE)), SHORT, until=150 * MINUTE),
