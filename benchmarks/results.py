@@ -11,12 +11,20 @@ from benchmarks.report import BenchmarkError, tables
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
+_HEAD = "# Results\n\nWritten by `python -m benchmarks … --write`; how it is measured: README.md.\n"
+
 
 def write(objects: Sequence[dict[str, Any]], path: Path = RESULTS) -> None:
-    """Write all results to one page, and replace the old page."""
-    parts = ["# Results\n\nWritten by `python -m benchmarks … --write`; how it is measured: README.md.\n"]
-    parts += [_section(made) for made in objects]
-    path.write_text("\n".join(parts))
+    """Write results to the page: sections of other benchmarks stay as they are."""
+    sections = _sections(path.read_text()) if path.exists() else {}
+    sections |= {made["name"]: _section(made) for made in objects}
+    path.write_text("\n".join([_HEAD, *sections.values()]))
+
+
+def _sections(page: str) -> dict[str, str]:
+    """The sections of a page, by name."""
+    _, *found = page.split("\n## ")
+    return {text.split("\n", 1)[0]: f"## {text}" for text in found}
 
 
 def read(files: Sequence[Path]) -> list[dict[str, Any]]:

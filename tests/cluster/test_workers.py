@@ -25,6 +25,7 @@ from lycosa.job import make_job, read_job
 from lycosa.simnet import SimulatedInternet
 
 from tests.cluster.kafka import Kafka
+from tests.cluster.old_broker import OldBroker
 from tests.cluster.workers import PARTITIONS, SLOTS, WHOLE, Workers, is_complete, settings_of
 
 
@@ -55,6 +56,18 @@ def test_no_broker_is_told(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert done.stderr.startswith("lycosa: 127.0.0.1:1: no broker can be asked")
+
+
+def test_brokers_that_are_too_old_are_told(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text('seeds = ["https://example.com/"]\nuser_agent = "test/1.0 (me@example.org)"\n')
+    with OldBroker() as broker:
+        command = ["work", "--job", str(job), "--name", "x", "--kafka", f"127.0.0.1:{broker.port}"]
+        command += ["--state", str(tmp_path)]
+        done = subprocess.run([sys.executable, "-m", "lycosa", *command], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1, done.stderr
+    assert "the brokers are too old: Kafka 3.7 or newer is needed" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
 @pytest.mark.parametrize(

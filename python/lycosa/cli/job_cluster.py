@@ -90,7 +90,9 @@ def run_status(args: argparse.Namespace) -> int:
     require_job(topics, settings)
     statuses, is_over = status(topics, settings)
     outputs = behind(topics, settings, statuses)
-    dead, is_paused = dead_letters(topics, settings), Pausing(topics, settings).is_paused
+    dead = dead_letters(topics, settings)
+    with Pausing(topics, settings) as pausing:
+        is_paused = pausing.is_paused
     total: Counter[str] = Counter()
     for one in statuses.values():
         total.update(one.counts)

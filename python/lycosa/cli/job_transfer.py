@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+from lycosa.cli import job_cluster_transfer
+from lycosa.cli.job_arguments import add_job_arguments
+from lycosa.cli.job_cluster_transfer import settings_file
 from lycosa.cli.told import watched
 from lycosa.errors import SettingError, StorageError
 from lycosa.store.directory import JobDirectory, Record
@@ -22,20 +24,25 @@ def add_actions(actions: Any) -> None:
         help="write the log as JSON lines",
         description="Writes every record of the log, one JSON object per line, and the settings to FILE.job.json. "
         "Damaged bytes are skipped and counted; everything that is readable is exported. The exit status is 1 if "
-        "something was skipped.",
+        "something was skipped. With --name, a job of a cluster, without the bodies of its pages, once its workers "
+        "have ended.",
     )
-    export.add_argument("dir", metavar="DIR", help="the job directory")
+    export.add_argument("dir", metavar="DIR", nargs="?", help="the job directory")
     export.add_argument("file", metavar="FILE", help="the file to write; one that ends in .gz is compressed")
+    job_cluster_transfer.add_cluster(export, "export")
     export.set_defaults(run=run_export)
 
     import_ = actions.add_parser(
         "import",
         help="create a job directory from an exported log",
         description="Creates a job directory from a file of `lycosa job export`, with the settings in FILE.job.json "
-        "if that exists; `lycosa crawl --dir DIR` resumes the crawl.",
+        "if that exists; `lycosa crawl --dir DIR` resumes the crawl. With --name, a job of a cluster, which "
+        "`lycosa work` goes on with.",
     )
     import_.add_argument("file", metavar="FILE", help="the file to read")
-    import_.add_argument("dir", metavar="DIR", help="the job directory to create")
+    import_.add_argument("dir", metavar="DIR", nargs="?", help="the job directory to create")
+    job_cluster_transfer.add_cluster(import_, "import")
+    add_job_arguments(import_, "with --name: settings (TOML), the same for all workers")
     import_.set_defaults(run=run_import)
 
 
@@ -43,14 +50,17 @@ def run_export(args: argparse.Namespace) -> int:
     """Export; returns 1 if something was skipped."""
     from lycosa import _core
 
-    directory, file = JobDirectory(Path(args.dir)), Path(args.file)
-    if not directory.segments():
-        raise SettingError("DIR", args.dir, "a job directory with a log, as lycosa crawl --dir creates it")
-    for path in (file, _settings_file(file)):
+    file = Path(args.file)
+    for path in (file, settings_file(file)):
         if path.exists():
             raise SettingError("FILE", path, "a file that does not exist yet")
     if not file.absolute().parent.is_dir():
         raise SettingError("FILE", file, "a file in a directory that exists")
+    if job_cluster_transfer.is_cluster(args):
+        return job_cluster_transfer.run_export(args, file)
+    directory = JobDirectory(Path(args.dir))
+    if not directory.segments():
+        raise SettingError("DIR", args.dir, "a job directory with a log, as lycosa crawl --dir creates it")
     unfinished = file.with_name(f"part-{file.name}")
     try:
         found = watched(
@@ -62,28 +72,30 @@ def run_export(args: argparse.Namespace) -> int:
     finally:
         unfinished.unlink(missing_ok=True)
     try:
-        if directory.read() is not None:
-            shutil.copyfile(directory.record_file, _settings_file(file))
+        if (record := directory.read()) is not None:
+            begins = int(min(directory.segments()).stem)
+            directory.write(dataclasses.replace(record, begins=begins), settings_file(file))
+            if begins > 0:
+                text = "the beginning of the log is gone (store.retain): what snapshots alone knew is not exported"
+                print(f"lycosa: {text}", file=sys.stderr)
     except StorageError as error:
         print(f"lycosa: without its settings: {error}", file=sys.stderr)
-    skipped = found["skipped"]
-    print(
-        f"{file}: {counted(found['entries'], 'record')}"
-        + (f"; {counted(skipped, 'damaged byte')} skipped" if skipped else "")
-    )
-    return 1 if skipped else 0
+    return job_cluster_transfer.exported(file, found)
 
 
 def run_import(args: argparse.Namespace) -> int:
     """Import; returns 1 if the file was cut off."""
     from lycosa import _core
 
-    directory, file = JobDirectory(Path(args.dir)), Path(args.file)
+    file = Path(args.file)
     if not file.is_file():
         raise SettingError("FILE", file, "a file that lycosa job export wrote")
+    if job_cluster_transfer.is_cluster(args):
+        return job_cluster_transfer.run_import(args, file)
+    directory = JobDirectory(Path(args.dir))
     if directory.exists() or directory.segments():
         raise SettingError("DIR", args.dir, "a directory without a job")
-    settings = directory.read(_settings_file(file))
+    settings = directory.read(settings_file(file))
     found = watched(
         "importing",
         lambda: _core.import_log(file, directory.log),
@@ -91,7 +103,7 @@ def run_import(args: argparse.Namespace) -> int:
     )
     how = f"lycosa crawl --dir {args.dir} resumes the crawl"
     if settings is None:
-        how = f"{_settings_file(file)} is missing: give lycosa crawl --dir {args.dir} the seeds and settings again"
+        how = f"{settings_file(file)} is missing: give lycosa crawl --dir {args.dir} the seeds and settings again"
     else:
         # A new id, since positions differ: outputs of the old job do not belong to this one.
         record = Record.make(settings.settings, ())
@@ -99,8 +111,3 @@ def run_import(args: argparse.Namespace) -> int:
     cut = "" if found["complete"] else "; the file was cut off: its end is missing"
     print(f"{args.dir}: {counted(found['entries'], 'record')}{cut}; {how}")
     return 0 if found["complete"] else 1
-
-
-def _settings_file(file: Path) -> Path:
-    """Return the path of an export's settings."""
-    return file.with_name(f"{file.name}.job.json")

@@ -31,6 +31,10 @@ class Unavailable(LycosaError):
     """The brokers do not answer, or not yet: the same call may succeed later."""
 
 
+class StateLost(LycosaError):
+    """No snapshot of a partition can be read, and the journal that would replace it is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of a journal or of the links: what it holds, and the position behind it.

@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer, TopicPartition
@@ -25,6 +25,9 @@ JOB = b"job"
 
 #: In the same record: the number of the job.
 NUMBER = "number"
+
+#: Key of a record that the job was imported: its partitions began with snapshots.
+IMPORTED = b"imported"
 
 #: Settings that may differ between workers: what each has, and where it keeps it.
 OWN = {
@@ -73,6 +76,33 @@ def agree(job: Job, topics: Topics, settings: Connection) -> str:
     if unknown := sorted(recorded.keys() - own.keys()):
         logger.warning("job %s has settings that this version does not know: %s", topics.job, ", ".join(unknown))
     return number
+
+
+def recorded_settings(topics: Topics, settings: Connection) -> tuple[str, dict[str, Any]]:
+    """Return the number of a job, and the settings, by name, on which all its workers agree. Raises NoBroker."""
+    try:
+        recorded = _first(topics, settings)
+    except KafkaException as error:
+        raise NoBroker(f"job {topics.job}: its settings cannot be read: {error.args[0].str()}") from None
+    if recorded is None:
+        raise NoBroker(f"job {topics.job}: its settings were not recorded: submit it first")
+    return str(recorded.pop(NUMBER, "")), recorded
+
+
+def tell_imported(topics: Topics, settings: Connection) -> None:
+    """Record that a job is imported. Raises NoBroker."""
+    producer = Producer({**settings, "enable.idempotence": True})
+    producer.produce(topics.control, b"", key=IMPORTED, partition=0)
+    if producer.flush(WAIT) or not is_imported(topics, settings):
+        raise NoBroker(f"job {topics.job}: the brokers do not answer, or rights are missing; import it again")
+
+
+def is_imported(topics: Topics, settings: Connection) -> bool:
+    """Return whether a job was imported. Raises NoBroker."""
+    try:
+        return any(message.key() == IMPORTED for message in _records(topics, settings))
+    except KafkaException as error:
+        raise NoBroker(f"job {topics.job}: {error.args[0].str()}", error.args[0]) from None
 
 
 def require_job(topics: Topics, settings: Connection) -> None:
@@ -129,13 +159,18 @@ def behind(topics: Topics, settings: Connection, statuses: Mapping[int, Status])
 
 def _first(topics: Topics, settings: Connection) -> dict[str, Any] | None:
     """The settings that were recorded first; `None`: none were."""
+    for message in _records(topics, settings):
+        if message.key() == JOB:
+            found: dict[str, Any] = json.loads(message.value())
+            return found
+    return None
+
+
+def _records(topics: Topics, settings: Connection) -> Iterator[Any]:
+    """The records of the control topic. Raises KafkaException."""
     (end,) = ends(AdminClient(settings), [TopicPartition(topics.control, 0)]).values()
     with contextlib.closing(make_reader(settings, topics.group)) as reader:
-        for message in read(reader, TopicPartition(topics.control, 0, 0), end):
-            if message.key() == JOB:
-                found: dict[str, Any] = json.loads(message.value())
-                return found
-    return None
+        yield from read(reader, TopicPartition(topics.control, 0, 0), end)
 
 
 def _told(job: Job) -> dict[str, Any]:

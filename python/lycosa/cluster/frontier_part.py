@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lycosa import _core
-from lycosa.cluster.broker import LARGEST, Unavailable
+from lycosa.cluster.broker import LARGEST, StateLost, Unavailable
 from lycosa.cluster.storage import SharedSnapshots
 from lycosa.errors import StorageError, StorageFull
 from lycosa.job import Job
@@ -26,11 +26,15 @@ Batch = TypeVar("Batch", Requests, Outcomes)
 PIECE = LARGEST // 2
 
 
+#: The part of a worker's memory that one partition may use: few of them are as large as that.
+PARTITION = 16
+
+
 class Copier:
     """Copies snapshots to shared storage, on a thread of its own."""
 
-    def __init__(self, storage: SharedSnapshots, remove: Callable[[int, int], None]) -> None:
-        """Start the thread. remove: removes the journal of a partition up to a position."""
+    def __init__(self, storage: SharedSnapshots, remove: Callable[[int, int], None] | None) -> None:
+        """Start the thread. remove: removes the journal of a partition up to a position; `None`: all is kept."""
         self.storage, self._remove = storage, remove
         self._work: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="lycosa-copier", daemon=True)
@@ -46,7 +50,7 @@ class Copier:
             self.storage.store(partition, position, directory)
         finally:
             copied.set()
-        if passed := self.storage.passed(partition):
+        if self._remove is not None and (passed := self.storage.passed(partition)):
             self._remove(partition, passed)
 
     def close(self) -> None:
@@ -73,6 +77,21 @@ def in_pieces(records: Batch, encode: Callable[[Batch], bytes], most: int = PIEC
     half = len(records) // 2
     halves = ([place < half for place in range(len(records))], [place >= half for place in range(len(records))])
     return [piece for mask in halves for piece in in_pieces(records.select(mask), encode, most)]
+
+
+def part_job(job: Job) -> Job:
+    """Return the job of one partition: its part of a lane's memory."""
+    frontier = job.frontier
+    parts = {
+        name: max(getattr(frontier, name) // PARTITION, 1 << 20)
+        for name in ("seen_memory", "queue_memory", "cookie_memory")
+    }
+    parts |= {
+        name: max(given // PARTITION, 1_000)
+        for name in ("max_hosts", "warm_hosts")
+        if (given := getattr(frontier, name)) is not None
+    }
+    return job.model_copy(update={"frontier": frontier.model_copy(update=parts)})
 
 
 def caps_of(job: Job, part: float) -> tuple[float | None, float | None]:
@@ -136,6 +155,8 @@ class FrontierPart:
                 logger.warning("partition %d: a snapshot cannot be read: %s", self._partition, error)
                 continue
             return position, beside
+        if self._copier.storage.is_imported():
+            raise StateLost("its snapshots are gone or cannot be read, and its journal is not whole without them")
         shutil.rmtree(self._directory, ignore_errors=True)
         self._directory.mkdir(parents=True)
         self._frontier = self._make(end)

@@ -91,7 +91,7 @@ class KafkaBroker:
             self._make_producer(ASK)
         except KafkaException as error:
             text = f"transactional ID {self._writer}: {error.args[0].str()}: allow those that begin with"
-            raise NoBroker(f"{text} {self._topics.group}-") from None
+            raise NoBroker(f"{text} {self._topics.group}-", error.args[0]) from None
 
     def poll(self, owner: Owner, within: float) -> list[Message]:
         """See ``Broker``."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 
 from lycosa.cluster.member import Member
+from lycosa.cluster.relay import RelayedParse
 from lycosa.loop import BATCH
 from lycosa.records import Outcomes, Requests, Responses
 from lycosa.stages import Fetch, Stages
@@ -104,18 +105,37 @@ class LaneLog:
 class CommittedFetch:
     """A fetch that sends a request once its lease is committed. See ``lycosa.stages.Fetch``."""
 
-    def __init__(self, inner: Fetch, member: Member, divide: Divide, set_fence: Callable[[float], None]) -> None:
-        """inner: the fetch that sends. set_fence: tells it the time from which on it sends nothing."""
+    def __init__(
+        self,
+        inner: Fetch,
+        member: Member,
+        divide: Divide,
+        set_fence: Callable[[float], None],
+        relay: RelayedParse | None = None,
+    ) -> None:
+        """inner: the fetch that sends. set_fence: tells it the time from which on it sends nothing.
+
+        relay: has responses that others parse; each takes a slot, and is in flight, until its outcome has come.
+        """
         self._inner, self._member, self._divide, self._set_fence = inner, member, divide, set_fence
+        self._relay = relay
         self._held: list[Requests] = []
 
     def free(self) -> int:
         """Return the number of free slots."""
-        return self._inner.free() - sum(map(len, self._held))
+        return max(self._inner.free() - sum(map(len, self._held)) - self._parsing(), 0)
 
     def in_flight(self) -> int:
-        """Return the number of requests submitted and not completed."""
-        return self._inner.in_flight() + sum(map(len, self._held))
+        """Return the number of requests submitted whose responses are not parsed."""
+        return self.sent() + sum(map(len, self._held)) + self._parsing()
+
+    def sent(self) -> int:
+        """Return the number of requests that were sent and are not completed."""
+        return self._inner.in_flight()
+
+    def _parsing(self) -> int:
+        """How many responses are being parsed elsewhere."""
+        return 0 if self._relay is None else self._relay.pending()
 
     def submit(self, requests: Requests) -> None:
         """Hold requests until their leases are committed."""
@@ -128,9 +148,11 @@ class CommittedFetch:
         return self._inner.completed(max, within)
 
     def cancel(self) -> None:
-        """Cancel all requests, and forget what is held."""
+        """Cancel all requests; forget what is held, and what is being parsed elsewhere."""
         self._held.clear()
         self._inner.cancel()
+        if self._relay is not None:
+            self._relay.forget()
 
     def drained(self) -> Responses:
         """Return complete responses, and commit nothing."""
@@ -139,6 +161,12 @@ class CommittedFetch:
     def cancel_sent(self) -> None:
         """Cancel the requests that were sent: each ends as cancelled."""
         self._inner.cancel()
+        self.recall()
+
+    def recall(self) -> None:
+        """What is being parsed elsewhere is parsed here: it is not waited for."""
+        if self._relay is not None:
+            self._relay.recall()
 
     def release(self) -> None:
         """Send what is held: its leases are committed."""
@@ -195,6 +223,7 @@ class MemberLane:
             if self._clock() >= deadline and not is_cancelled:
                 self._fetch.cancel_sent()
                 is_cancelled = True
+            self._fetch.recall()
             # As the loop does it, which shows the whole way of a URL in one place.
             stages = self._stages
             outcomes = stages.frontier.judge(stages.parse.parse(stages.fetch.completed(BATCH, LOOK)))
@@ -205,6 +234,7 @@ class MemberLane:
     def cancel(self) -> None:
         """End and forget all that was taken."""
         self._fetch.cancel()
-        while self._fetch.in_flight() > 0:
+        while self._fetch.sent() > 0:
             self._stages.parse.parse(self._fetch.drained())
+        self._fetch.cancel()  # what was sent to parsers meanwhile
         self._frontier.in_flight.clear()

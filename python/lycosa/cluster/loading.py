@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from lycosa.cluster.broker import Broker, DeadLetter, Settled, Unavailable
+from lycosa.cluster.broker import Broker, DeadLetter, Settled, StateLost, Unavailable
 from lycosa.cluster.budget import PREFIX, Budget
 from lycosa.cluster.journal import GIVEN_BACK
 from lycosa.cluster.part import Part
-from lycosa.errors import JobVersionError, LycosaError
+from lycosa.errors import JobVersionError
 
 logger = logging.getLogger("lycosa")
 
@@ -41,10 +41,6 @@ class Loaded:
     is_given_back: bool
     budget: Budget = field(default_factory=Budget)
     unreadable: list[DeadLetter] = field(default_factory=list)  # of its journal
-
-
-class StateLost(LycosaError):
-    """No snapshot of a partition can be read, and the journal that would replace it is gone."""
 
 
 class Load(Protocol):

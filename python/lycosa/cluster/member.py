@@ -24,7 +24,7 @@ from lycosa.cluster.broker import (
 )
 from lycosa.cluster.budget import PREFIX, Budgets
 from lycosa.cluster.journal import GIVEN_BACK, Journal
-from lycosa.cluster.loading import UNREADABLE, Load, Loaded, Loader
+from lycosa.cluster.loading import UNREADABLE, Loaded, Loader
 from lycosa.cluster.ownership import Ownership, State
 from lycosa.cluster.part import Part
 from lycosa.cluster.release import Release, Released
@@ -72,8 +72,7 @@ class Member:
     def __init__(
         self,
         broker: Broker,
-        make: Callable[[int], Part],
-        start: Callable[[Callable[[], Loaded]], Load],
+        loader: Loader,
         clock: Callable[[], float],
         *,
         partitions: int,
@@ -85,10 +84,9 @@ class Member:
     ) -> None:
         """Own nothing yet.
 
-        make: creates the empty part of a partition. start: runs a load beside the lane. partitions: of the job.
-        fence: see ``Ownership``. interval: minimum seconds from the beginning of one commit to the next. snapshots:
-        seconds between two snapshots of a partition. distance: seconds for which outcomes may be taken back.
-        max_pages: of the whole job; `None`: no limit.
+        partitions: of the job. fence: see ``Ownership``. interval: minimum seconds from the beginning of one commit
+        to the next. snapshots: seconds between two snapshots of a partition. distance: seconds for which outcomes may
+        be taken back. max_pages: of the whole job; `None`: no limit.
         """
         self.ownership, self.journal = Ownership(fence), Journal()
         self._budgets = None if max_pages is None else Budgets(max_pages, self._send)
@@ -97,7 +95,7 @@ class Member:
         self._broker, self._clock = broker, clock
         self._partitions, self._distance = partitions, distance
         self._interval, self._renewal, self._snapshots = interval, fence / RENEWALS, snapshots
-        self._loader = Loader(broker, make, start, clock)
+        self._loader = loader
         self._assigned_at: dict[int, float] = {}  # of those that are not owned yet
         self._tried = float("-inf")  # when the last commit began
         self._is_told = False  # whether the broker is telling changes: it must not be polled

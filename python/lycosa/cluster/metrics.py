@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from lycosa import __version__
 from lycosa.cluster.member import Member
 from lycosa.cluster.output import OutputWriter
 from lycosa.cluster.ownership import State
+from lycosa.cluster.relay import RelayedParse
 from lycosa.status_server import PROMETHEUS, Page, StatusServer, health, metric_head, metric_line, process_lines
 
 #: Seconds between two looks at a member's counts: for all its partitions, that takes some milliseconds. And at how
@@ -46,12 +47,27 @@ FIGURES = {
 }
 
 
+class Figures(Protocol):
+    """What a worker tells of itself, whatever it does. For any thread."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of a scrape."""
+
+    def trouble(self) -> str | None:
+        """Return what is wrong; `None`: nothing is."""
+
+    def unready(self) -> str | None:
+        """Return why the worker does not work yet; `None`: it does."""
+
+
 class WorkerFigures:
     """What a lane tells, for other threads. The lane's own thread calls ``look``, any other one the rest."""
 
-    def __init__(self, job: str, member: Member, writers: Sequence[OutputWriter]) -> None:
-        """Know nothing yet. job: the name of the job. writers: of outputs."""
-        self._job, self._writers = job, writers
+    def __init__(
+        self, job: str, member: Member, writers: Sequence[OutputWriter], relay: RelayedParse | None = None
+    ) -> None:
+        """Know nothing yet. job: the name of the job. writers: of outputs. relay: to parsers, if there are some."""
+        self._job, self._writers, self._relay = job, writers, relay
         self._member, self._seen = member, time.monotonic()
         self._looked = self._looked_at_states = 0.0
         self._counts: dict[str, int] = {}
@@ -103,18 +119,33 @@ class WorkerFigures:
         for name, says, total in totals:
             yield from metric_head(f"lycosa_worker_{name}", "counter", says)
             yield metric_line(f"lycosa_worker_{name}", "", total)
-        for name, kind, says, values in (
-            ("behind", "gauge", "Records of pages that are released, and not written.", [w.behind for w in writers]),
-            ("failures_total", "counter", "How often a file was begun anew.", [w.failures for w in writers]),
-        ):
-            yield from metric_head(f"lycosa_output_{name}", kind, says)
-            for writer, value in zip(writers, values, strict=True):
-                yield metric_line(f"lycosa_output_{name}", f'output="{_label(writer.name)}"', value)
+        if (relay := self._relay) is not None:
+            says = "Responses that were parsed: by parsers, and by this worker since it had no answer."
+            yield from metric_head("lycosa_worker_parsed_total", "counter", says)
+            for where, count in (("parser", relay.away), ("worker", relay.here)):
+                yield metric_line("lycosa_worker_parsed_total", f'by="{where}"', count)
+        yield from output_lines(writers)
         yield from metric_head("lycosa_worker_longest_takeover_seconds", "gauge", "The longest takeover.")
         yield metric_line("lycosa_worker_longest_takeover_seconds", "", member.longest_takeover)
-        yield from metric_head("lycosa_worker_info", "gauge", "Version, as a label.")
-        yield metric_line("lycosa_worker_info", f'version="{__version__}"', 1)
-        yield from process_lines()
+        yield from process()
+
+
+def output_lines(writers: Sequence[OutputWriter]) -> Iterator[str]:
+    """Yield the lines about outputs."""
+    for name, kind, says, values in (
+        ("behind", "gauge", "Records of pages that are released, and not written.", [w.behind for w in writers]),
+        ("failures_total", "counter", "How often a file was begun anew.", [w.failures for w in writers]),
+    ):
+        yield from metric_head(f"lycosa_output_{name}", kind, says)
+        for writer, value in zip(writers, values, strict=True):
+            yield metric_line(f"lycosa_output_{name}", f'output="{_label(writer.name)}"', value)
+
+
+def process() -> Iterator[str]:
+    """Yield the lines about version and process."""
+    yield from metric_head("lycosa_worker_info", "gauge", "Version, as a label.")
+    yield metric_line("lycosa_worker_info", f'version="{__version__}"', 1)
+    yield from process_lines()
 
 
 def _label(text: str) -> str:
@@ -122,7 +153,7 @@ def _label(text: str) -> str:
     return "".join(letter for letter in text if letter.isprintable() and letter not in '"\\')
 
 
-def serve_metrics(figures: WorkerFigures, address: str) -> StatusServer:
+def serve_metrics(figures: Figures, address: str) -> StatusServer:
     """Serve the figures at an address and port. Raises SettingError or LycosaError."""
     return StatusServer(
         address,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -33,7 +34,7 @@ def set_paused(topics: Topics, settings: Connection, is_paused: bool) -> None:
 
 
 class Pausing:
-    """Follows whether a job is paused, on a thread of its own."""
+    """Whether a job is paused; once started, a thread of its own follows that. A context manager."""
 
     def __init__(self, topics: Topics, settings: Connection) -> None:
         """Look once. Raises NoBroker."""
@@ -47,6 +48,7 @@ class Pausing:
             for message in read(self._reader, self._place, end):
                 self._note(message)
         except KafkaException as error:
+            self._reader.close()
             raise NoBroker(f"job {topics.job}: {error.args[0].str()}", error.args[0]) from None
         self._place.offset = end
 
@@ -54,11 +56,18 @@ class Pausing:
         """Begin to follow."""
         self._thread.start()
 
-    def close(self) -> None:
-        """End the thread."""
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the thread, and the connection."""
         self._is_over.set()
-        if self._thread.is_alive():
-            self._thread.join(2 * LOOK)
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._reader.close()
 
     def _run(self) -> None:
         """The thread's body. As long as brokers do not answer, all stays as it is."""

@@ -22,6 +22,9 @@ from lycosa.store.replace import sync_directory, sync_file
 #: The file that a frontier has written, by the position; it names others.
 SNAPSHOT = "snapshots/{:020}.snapshot"
 
+#: Marks in a state directory: a job is being imported into it, and was imported.
+IMPORTING, IMPORTED = "importing", "imported"
+
 #: Snapshots of a partition that are kept, since the newest may be damaged.
 KEPT = 2
 
@@ -79,17 +82,24 @@ class SharedSnapshots:
         for old in self.positions(partition)[:-KEPT]:
             shutil.rmtree(folder / str(old), ignore_errors=True)
 
+    def is_imported(self) -> bool:
+        """Whether each partition began with a snapshot."""
+        return (self._directory / IMPORTED).exists()
+
     def passed(self, partition: int) -> int:
         """Return the position up to which a partition's journal is not needed: that of the older of two snapshots."""
         positions = self.positions(partition)
         return positions[-KEPT] if len(positions) >= KEPT else 0
 
 
-def claim(directory: Path, job: str, number: str) -> None:
+def claim(directory: Path, job: str, number: str, *, imports: bool = False) -> None:
     """Make a state directory that of a job. Raises SettingError if it is that of another one, or OSError.
 
-    number: of the job: another job of the same name has another one.
+    number: of the job: another job of the same name has another one. imports: whether this is the import, which
+    nobody else may disturb.
     """
+    if not imports and (directory / IMPORTING).exists():
+        raise SettingError("--state", directory, "a directory whose import is complete: run lycosa job import again")
     file, own = directory / "job.json", {"job": job, "number": number}
     aside = directory / f"job.{uuid.uuid4().hex}.new"
     if not file.exists():

@@ -26,15 +26,24 @@ BESIDE = 64 * 1024
 
 DAY_MS = 24 * 3600 * 1000
 
+#: Partitions of a topic between two stages: as many parsers may share one job. How long its messages are kept, in ms:
+#: nobody waits for them that long.
+STAGE_PARTITIONS, STAGE_MS = 64, 120_000
+
+#: Said of brokers that do not know what is asked of them.
+TOO_OLD = "the brokers are too old: Kafka 3.7 or newer is needed"
+
 
 class NoBroker(LycosaError):
     """No Kafka broker answers, or it refuses this client."""
 
     def __init__(self, text: str, why: KafkaError | None = None) -> None:
         """why: what the client has told, if it has told something."""
-        super().__init__(text)
+        is_old = why is not None and why.code() == KafkaError._UNSUPPORTED_FEATURE
+        super().__init__(f"{text}; {TOO_OLD}" if is_old else text)
+        passes = why is not None and (why.retriable() or (why.code() < 0 and why.code() not in REFUSED))
         #: Whether the same may succeed later: a broker is being replaced.
-        self.may_pass = why is not None and (why.retriable() or (why.code() < 0 and why.code() not in REFUSED))
+        self.may_pass = passes and not is_old
 
 
 def while_replaced(work: Callable[[], T]) -> T:
@@ -96,9 +105,19 @@ class Topics:
         return f"lycosa.{self.job}.control"
 
     @property
-    def all(self) -> tuple[str, ...]:
-        """All of them."""
-        return self.links, self.journal, self.pages, self.status, self.control, self.dead_letters
+    def responses(self) -> str:
+        """Responses for parsers, where stages are apart."""
+        return f"lycosa.{self.job}.responses"
+
+    @property
+    def outcomes(self) -> str:
+        """Outcomes of parsers."""
+        return f"lycosa.{self.job}.outcomes"
+
+    def all(self, *, with_stages: bool = False) -> tuple[str, ...]:
+        """All of them; those between stages only where these are apart."""
+        own = self.links, self.journal, self.pages, self.status, self.control, self.dead_letters
+        return (*own, self.responses, self.outcomes) if with_stages else own
 
     @property
     def dead_letters(self) -> str:
@@ -132,10 +151,11 @@ def connect(settings: Connection) -> AdminClient:
         return admin
 
 
-def make_topics(admin: AdminClient, topics: Topics, cluster: Cluster) -> None:
+def make_topics(admin: AdminClient, topics: Topics, cluster: Cluster, *, with_stages: bool = False) -> None:
     """Make a job's topics where they are missing, and check those that exist.
 
-    Raises NoBroker, or SettingError if existing topics have another number of partitions.
+    with_stages: also those between stages that are apart. Raises NoBroker, or SettingError if existing topics have
+    another number of partitions.
     """
     partitions, replicas = cluster.partitions, cluster.replicas
     # Never removed by age: a snapshot may need what is old.
@@ -152,6 +172,9 @@ def make_topics(admin: AdminClient, topics: Topics, cluster: Cluster) -> None:
         topics.control: (1, forever),
         topics.dead_letters: (1, {**safe, **letters}),
     }
+    if with_stages:
+        brief = {**safe, "retention.ms": str(STAGE_MS), "segment.ms": str(STAGE_MS // 2)}
+        wanted |= {topics.responses: (STAGE_PARTITIONS, brief), topics.outcomes: (STAGE_PARTITIONS, brief)}
     made = admin.create_topics(
         [NewTopic(name, count, replicas, config=config) for name, (count, config) in wanted.items()],
         operation_timeout=WAIT,
@@ -168,6 +191,9 @@ def make_topics(admin: AdminClient, topics: Topics, cluster: Cluster) -> None:
                 raise NoBroker(f"topic {name} cannot be made: {error.str()}", error) from None
     for name, (count, _) in wanted.items():
         if (has := _count(admin, name)) != count:
+            if name in (topics.responses, topics.outcomes):
+                text = f"topic {name} has {has} partitions; stages need {count}: remove it, or make it with so many"
+                raise NoBroker(text)
             allowed = f"{has}, which topic {name} has; or another name for the job, or remove the topic"
             raise SettingError("cluster.partitions", count, allowed)
 

@@ -15,21 +15,20 @@ from typing import cast
 
 from lycosa import _core
 from lycosa.assemble import shared_clocks
-from lycosa.cluster.control import agree
-from lycosa.cluster.frontier_part import Copier, FrontierPart, caps_of
+from lycosa.cluster.frontier_part import Copier, FrontierPart, caps_of, part_job
 from lycosa.cluster.kafka import KafkaBroker
 from lycosa.cluster.lane import CommittedFetch, LaneFrontier, LaneLog, MemberLane
+from lycosa.cluster.loading import Loader
 from lycosa.cluster.member import Member
 from lycosa.cluster.metrics import WorkerFigures, serve_metrics
-from lycosa.cluster.output import OutputWriter
-from lycosa.cluster.output_files import OutputDirectory
 from lycosa.cluster.ownership import State
 from lycosa.cluster.pausing import Pausing
+from lycosa.cluster.prepare import begin_outputs, claim_state, directories_of, prepare
 from lycosa.cluster.reading import Connection
-from lycosa.cluster.rights import check_rights
-from lycosa.cluster.storage import SharedSnapshots, claim, remove_old_bodies
-from lycosa.cluster.topics import Topics, connect, make_topics, while_replaced
-from lycosa.errors import SettingError
+from lycosa.cluster.relay import RelayedParse
+from lycosa.cluster.relay_topics import ParserChannel
+from lycosa.cluster.storage import SharedSnapshots, remove_old_bodies
+from lycosa.cluster.topics import STAGE_PARTITIONS, Topics, while_replaced
 from lycosa.job import Job
 from lycosa.loop import Control, run
 from lycosa.memory import divided, shares
@@ -63,9 +62,6 @@ CLEAN = 3_600.0
 #: Bytes of pages after which a message is complete.
 MESSAGE = 1 << 20
 
-#: The part of a worker's memory that one partition may use: few of them are as large as that.
-PARTITION = 16
-
 
 class Divide:
     """How batches are divided by partition. See ``lycosa.cluster.lane.Divide``."""
@@ -96,16 +92,18 @@ def work(
     control: Control,
     outputs: Sequence[str] = (),
     http: str | None = None,
+    *,
+    parses: bool = True,
 ) -> Iterator[Outcomes]:
     """Work on a job until ``control`` stops it; yield each batch of outcomes, which will be committed.
 
     name: of the job. settings: librdkafka's, of the connection. state: a directory that all workers share. outputs:
-    see ``OutputDirectory``; of all workers together. http: address and port of metrics and health checks.
+    see ``OutputDirectory``; of all workers together. http: address and port of metrics and health checks. parses:
+    whether responses are parsed here; otherwise by others (``stage_workers.parse_responses``), while some answer.
     """
     topics, cluster, worker = Topics(name), job.cluster, uuid.uuid4().hex[:8]
-    directories = _directories(outputs, job)
-    number, pausing = while_replaced(lambda: _prepare(job, topics, settings))
-    claim(state, name, number)
+    directories = directories_of(outputs, job)
+    claim_state(topics, settings, state, prepare(job, topics, settings, with_stages=not parses))
     clock, memory = _core.Clock(), shares(job)
     lane_job = divided(job, memory)
     names = _core.Names(lane_job, clock, is_shared=True)
@@ -114,23 +112,24 @@ def work(
     divide = Divide(partitions)
     shared = shared_clocks(job, clock, cluster.partitions, shares_pages=False, caps=caps_of(job, 1.0))
     assert shared is not None
-    part_job = _part_job(lane_job)
+    of_part = part_job(lane_job)
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lycosa-work-")))
         broker = KafkaBroker(settings, topics, cluster.session_timeout)
         broker.check()
-        copier = Copier(SharedSnapshots(state), broker.remove)
+        # What is to be kept is not removed behind snapshots.
+        copier = Copier(SharedSnapshots(state), None if job.store.retain == "all" else broker.remove)
         stack.callback(copier.close)
         bodies = state / "bodies"
-        bodies.mkdir(exist_ok=True)
+        # Ended once all partitions are given back: what was recorded is released then.
+        writers = begin_outputs(stack, job, topics, settings, directories, bodies, worker, scratch)
         page_writer = _core.PageWriter(bodies, worker, cluster.inline_bytes, MESSAGE) if cluster.pages else None
-        writers = [
-            OutputWriter(job, topics, settings, directory, bodies, worker, scratch) for directory in directories
-        ]
-        for writer in writers:
-            # Closed once all partitions are given back: what was recorded is released then.
-            stack.callback(writer.close)
-            writer.start()
+        own_parse = _core.Parser(lane_job, memory.batch, memory.decoding)
+        relay = None
+        if not parses:
+            channel = ParserChannel(settings, topics, worker, STAGE_PARTITIONS)
+            stack.callback(channel.close)  # after all partitions are given back
+            relay = RelayedParse(own_parse, channel, memory.fetch)
         loads = ThreadPoolExecutor(LOADS, "lycosa-load")
         stack.callback(loads.shutdown, cancel_futures=True)
         cleaner = ThreadPoolExecutor(1, "lycosa-cleaner")
@@ -140,13 +139,12 @@ def work(
         def make(partition: int) -> FrontierPart:
             directory = Path(tempfile.mkdtemp(prefix=f"{partition}-", dir=scratch))
             return FrontierPart(
-                partition, part_job, partitions, by, names, clock, shared, directory, copier, page_writer
+                partition, of_part, partitions, by, names, clock, shared, directory, copier, page_writer
             )
 
         member = Member(
             broker,
-            make,
-            loads.submit,
+            Loader(broker, make, loads.submit, boottime),
             boottime,
             partitions=cluster.partitions,
             fence=FENCE,
@@ -157,14 +155,15 @@ def work(
         )
         inner = _core.Fetcher(lane_job, clock, memory.fetch, memory.batch)
         stack.callback(inner.cancel)
-        parse = _core.Parser(lane_job, memory.batch, memory.decoding)
-        frontier, fetch = LaneFrontier(member, divide), CommittedFetch(inner, member, divide, inner.set_fence)
-        stages = Stages(cast(Frontier, frontier), fetch, parse, cast(Log, LaneLog(member, divide)))
+        frontier = LaneFrontier(member, divide)
+        fetch = CommittedFetch(inner, member, divide, inner.set_fence, relay)
+        log = cast(Log, LaneLog(member, divide))
+        stages = Stages(cast(Frontier, frontier), fetch, relay or own_parse, log)
         member.lane = MemberLane(member, frontier, fetch, stages, clock=boottime, grace=GRACE)
 
-        stack.callback(pausing.close)
+        pausing = stack.enter_context(while_replaced(lambda: Pausing(topics, settings)))
         pausing.start()
-        figures = WorkerFigures(name, member, writers)
+        figures = WorkerFigures(name, member, writers, relay)
         if http is not None:
             server = stack.enter_context(serve_metrics(figures, http))
             logger.info("metrics on http://%s", server.address)
@@ -186,19 +185,12 @@ def work(
                 writer.check()
             if control.stopping:
                 stopped_at = min(stopped_at, boottime())
+                fetch.recall()
                 if boottime() > stopped_at + GRACE:
                     inner.cancel()
 
         with member.dropping():
             yield from run(stages, control, turn)
-
-
-def _prepare(job: Job, topics: Topics, settings: Connection) -> tuple[str, Pausing]:
-    """Make topics, check rights and settings; returns the job's number, and whether it is paused. Raises NoBroker."""
-    admin = connect(settings)
-    make_topics(admin, topics, job.cluster)
-    check_rights(admin, topics.all)
-    return agree(job, topics, settings), Pausing(topics, settings)
 
 
 @contextlib.contextmanager
@@ -221,30 +213,3 @@ def _watched(member: Member, fetch: _core.Fetcher) -> Iterator[None]:
     finally:
         is_over.set()
         thread.join()
-
-
-def _directories(outputs: Sequence[str], job: Job) -> list[OutputDirectory]:
-    """The directories of outputs. Raises SettingError."""
-    if outputs and not job.cluster.pages:
-        raise SettingError("--output", outputs[0], "none with cluster.pages = false: pages are not kept then")
-    directories = [OutputDirectory(output) for output in outputs]
-    paths = [directory.path for directory in directories]
-    for path in paths:
-        if paths.count(path) > 1:
-            raise SettingError("--output", path, "each output once")
-    return directories
-
-
-def _part_job(job: Job) -> Job:
-    """The job of one partition: its part of a lane's memory."""
-    frontier = job.frontier
-    parts = {
-        name: max(getattr(frontier, name) // PARTITION, 1 << 20)
-        for name in ("seen_memory", "queue_memory", "cookie_memory")
-    }
-    parts |= {
-        name: max(given // PARTITION, 1_000)
-        for name in ("max_hosts", "warm_hosts")
-        if (given := getattr(frontier, name)) is not None
-    }
-    return job.model_copy(update={"frontier": frontier.model_copy(update=parts)})

@@ -96,6 +96,7 @@ class Record:
     counts: Counts | None = None  # `None` in older records
     confirmed: int = 0  # the log's end when a session last ended by itself: not fetched again after a crash
     streams: bool = False  # whether the running session also writes its rows to standard output
+    begins: int = 0  # of an exported log: where it began; more than 0: what was before is gone
     requests: str = ""  # seeds as requests if one has more than a URL, in base64, until they are in the log
     # the list that defined registered domains when the crawl started: version, date, digest
     public_suffix_list: dict[str, str] = field(default_factory=_core.public_suffix_list)
@@ -187,15 +188,16 @@ class JobDirectory:
                 counts=Counts.make(counts, int(counts["position"])) if (counts := content.get("counts")) else None,
                 confirmed=int(content.get("confirmed", 0)),
                 streams=bool(content.get("streams", False)),
+                begins=int(content.get("begins", 0)),
                 requests=str(content.get("requests", "")),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(error) from None
 
-    def write(self, record: Record) -> None:
-        """Write a record. Only for the process with the log's lock."""
+    def write(self, record: Record, file: Path | None = None) -> None:
+        """Write a record. Only for the process with the log's lock. ``file``: default: the directory's own."""
         content = {"version": VERSION, **_plain(replace(record, lycosa=_core.__version__))}
-        replace_file(self.record_file, (_json(content) + "\n").encode())
+        replace_file(file or self.record_file, (_json(content) + "\n").encode())
 
     def writer(self) -> int | None:
         """Return the process that is crawling here, `None` if there is none, 0 if its id is unknown."""

@@ -9,9 +9,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from lycosa.cluster.broker import Transaction, Unavailable
+from lycosa.cluster.broker import StateLost, Transaction, Unavailable
 from lycosa.cluster.lane import CommittedFetch, LaneFrontier, LaneLog, MemberLane
-from lycosa.cluster.loading import Loaded, StateLost
+from lycosa.cluster.loading import Loaded, Loader
 from lycosa.cluster.member import Member
 from lycosa.cluster.status import Status, is_over
 from lycosa.loop import Control, run
@@ -412,8 +412,7 @@ class Worker:
 
         member = Member(
             self.client,
-            cast(Any, make),
-            lambda work: ModelLoad(process, work),
+            Loader(self.client, cast(Any, make), lambda work: ModelLoad(process, work), process.clock),
             process.clock,
             partitions=scenario.engine.partitions,
             fence=FENCE,

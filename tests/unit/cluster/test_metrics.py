@@ -13,6 +13,7 @@ from lycosa.cluster.member import Member
 from lycosa.cluster.metrics import WorkerFigures, serve_metrics
 from lycosa.cluster.output import OutputWriter
 from lycosa.cluster.ownership import Ownership
+from lycosa.cluster.stage_workers import OutputFigures, ParserFigures
 from lycosa.errors import LycosaError, SettingError
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -85,3 +86,21 @@ def test_an_address_that_is_none_is_told() -> None:
         pytest.raises(LycosaError, match="Address already in use"),
     ):
         serve_metrics(figures, server.address)
+
+
+def test_a_parser_tells_what_it_has_parsed_and_whether_it_can() -> None:
+    figures = ParserFigures()
+    with serve_metrics(figures, "127.0.0.1:0") as server:
+        assert get(server.address, "/readyz") == (503, "no partition is read yet\n")
+        figures.is_member, figures.responses = True, 5
+        assert get(server.address, "/readyz")[0] == 200
+        assert "lycosa_parser_responses_total 5\n" in get(server.address, "/metrics")[1]
+        figures.seen -= metrics.HANGS + 1
+        assert get(server.address, "/healthz")[0] == 503
+
+
+def test_a_writer_of_outputs_alone_tells_how_far_it_is() -> None:
+    writer = cast(OutputWriter, SimpleNamespace(name="pages", behind=5, failures=1))
+    with serve_metrics(OutputFigures([writer]), "127.0.0.1:0") as server:
+        assert 'lycosa_output_behind{output="pages"} 5\n' in get(server.address, "/metrics")[1]
+        assert get(server.address, "/readyz")[0] == 200

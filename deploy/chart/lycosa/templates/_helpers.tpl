@@ -85,6 +85,42 @@ securityContext:
 /shared/rows-{{ .Values.job.name }}
 {{- end -}}
 
+{{/* The options of outputs. */}}
+{{- define "lycosa.outputs" -}}
+{{- range .Values.state.outputs }}
+- {{ printf "--output=%s/%s" (include "lycosa.rows" $) . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Directories that the first pod makes. */}}
+{{- define "lycosa.directories" -}}
+- name: directories
+  {{- include "lycosa.container" . | nindent 2 }}
+  command: [mkdir, -p, {{ include "lycosa.state" . }}, {{ include "lycosa.rows" . }}]
+  resources:
+    requests: {cpu: 10m, memory: 16Mi}
+    limits: {memory: 64Mi}
+  volumeMounts:
+    - {name: shared, mountPath: /shared}
+{{- end -}}
+
+{{/* Whether a pod of a job works, and whether it can. */}}
+{{- define "lycosa.probes" -}}
+startupProbe:
+  httpGet: {path: /healthz, port: metrics}
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: {path: /healthz, port: metrics}
+  periodSeconds: 15
+  timeoutSeconds: 6
+  failureThreshold: 4
+readinessProbe:
+  httpGet: {path: /readyz, port: metrics}
+  periodSeconds: 5
+  timeoutSeconds: 6
+{{- end -}}
+
 {{- define "lycosa.jobVolumes" -}}
 - name: job
   configMap: {name: {{ include "lycosa.name" . }}-job}
