@@ -91,7 +91,9 @@ async def run(service: Service, urls: list[str], seed: int) -> list[list[str]]:
     return await asyncio.gather(*clients)
 
 
-@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(6, 200))])
+@pytest.mark.parametrize(
+    "seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(10, 200))]
+)
 @pytest.mark.timeout(150)
 def test_nothing_is_lost_or_doubled_whatever_fails(tmp_path: Path, seed: int) -> None:
     settings = ("--hold", f"{HOLD}", "--period", "0.25", "--handover", "0.1")
