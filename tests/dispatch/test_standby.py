@@ -37,6 +37,9 @@ placement = "idlest"
 #: Of masters: a check of the lock is valid for two seconds.
 SETTINGS = ("--period", "0.25", "--hold", "4", "--handover", "0.1")
 
+#: The same for eight seconds, so that a slow disk is told apart from a wait for that.
+SLOW = ("--period", "2", "--hold", "40")
+
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
@@ -70,11 +73,11 @@ class Masters:
         self.processes.append(process)
         return process
 
-    def start_both(self) -> tuple[Process, Process]:
+    def start_both(self, *settings: str) -> tuple[Process, Process]:
         """Start two masters: the first serves, the second stands by."""
-        first = self.start(0)
+        first = self.start(0, *settings)
         first.told("listening on")
-        second = self.start(1)
+        second = self.start(1, *settings)
         second.told("standing by: another master serves, by the lock in postgresql://keeper@127.0.0.1:")
         return first, second
 
@@ -162,19 +165,20 @@ def test_a_master_that_is_killed_is_followed_by_another(masters: Masters) -> Non
 
 
 def test_a_master_that_ends_well_is_followed_at_once_by_one_with_the_same_key(masters: Masters) -> None:
-    first, second = masters.start_both()
+    # Whoever follows one that was killed would wait for eight seconds; the lock is asked for each two.
+    first, second = masters.start_both(*SLOW)
     serial, _ = granted(masters.urls[0])
     key = urllib.request.urlopen(f"{masters.urls[0]}/v1/key", timeout=10).read()
     masters._quotas.write_text(QUOTAS.replace("archive", "other"))
     assert first.end() == 0
-    second.told("listening on", 1.5)
+    second.told("listening on", 6)
     assert urllib.request.urlopen(f"{masters.urls[1]}/v1/key", timeout=10).read() == key
     assert ask(masters.urls[1])["error"] == "unknown-service", "quotas are those of now"
-    third = masters.start(0)
+    third = masters.start(0, *SLOW)
     third.told("standing by")
     masters._quotas.write_text(QUOTAS)
     assert second.end() == 0
-    third.told("listening on", 1.5)
+    third.told("listening on", 6)
     assert granted(masters.urls[0])[0] >> 32 == (serial >> 32) + 2
 
 
