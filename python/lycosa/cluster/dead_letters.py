@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from lycosa.cluster.broker import DeadLetter
-from lycosa.cluster.reading import WAIT, Connection, ends, make_reader, read
+from lycosa.cluster.reading import WAIT, Connection, Headers, ends, make_reader, read, read_headers
 from lycosa.cluster.topics import BESIDE, NoBroker, Topics
 
 #: Letters of a reason that are kept.
@@ -24,7 +24,7 @@ class DeadLetters:
     last_reason: str = ""
 
 
-def headers_of(letter: DeadLetter) -> list[tuple[str, str | bytes | None]]:
+def headers_of(letter: DeadLetter) -> Headers:
     """Return where a message was, and why it is dead, as headers of the record that has its bytes."""
     return [
         ("topic", letter.topic),
@@ -60,7 +60,7 @@ def dead_letters(topics: Topics, settings: Connection) -> DeadLetters:
         place.offset = 0
         with contextlib.closing(make_reader(settings, topics.group)) as reader:
             for message in read(reader, place, end):
-                headers = {name: value.decode(errors="replace") for name, value in message.headers() or ()}
+                headers = read_headers(message)
                 topic, reason = headers.get("topic", ""), headers.get("reason", "")
                 counts[topic] = counts.get(topic, 0) + 1
     except KafkaException as error:

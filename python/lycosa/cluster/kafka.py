@@ -28,14 +28,11 @@ from confluent_kafka.admin import AdminClient
 
 from lycosa.cluster.broker import Aborted, Ends, Fenced, Message, Owner, Settled, Transaction, Unavailable
 from lycosa.cluster.dead_letters import headers_of
-from lycosa.cluster.reading import Connection, ends, make_reader, read, starts
+from lycosa.cluster.reading import Connection, Headers, ends, make_reader, read, starts
 from lycosa.cluster.release import Released
 from lycosa.cluster.topics import BESIDE, NoBroker, Topics
 
 T = TypeVar("T")
-
-#: Headers of a record.
-Headers = list[tuple[str, str | bytes | None]]
 
 logger = logging.getLogger("lycosa")
 

@@ -13,6 +13,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 #: librdkafka's settings of a connection to brokers.
 Connection = dict[str, str | int | float | bool]
 
+#: Headers of a record that is appended.
+Headers = list[tuple[str, str | bytes | None]]
+
 #: Seconds for which brokers are waited for.
 WAIT = 30.0
 
@@ -118,3 +121,8 @@ def read(reader: Consumer, place: TopicPartition, end: int) -> Iterator[Any]:
                         return
     finally:
         reader.unassign()
+
+
+def read_headers(message: Any) -> dict[str, str]:
+    """Return the headers of a message, as text."""
+    return {name: value.decode(errors="replace") for name, value in message.headers() or () if value is not None}

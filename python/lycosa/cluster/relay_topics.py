@@ -6,7 +6,6 @@ A worker's outcomes come by one partition, which others may have as well; header
 from __future__ import annotations
 
 import contextlib
-import logging
 import time
 import zlib
 from typing import NamedTuple
@@ -14,11 +13,9 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from lycosa.cluster.reading import WAIT, Connection, ends, make_reader
+from lycosa.cluster.reading import WAIT, Connection, Headers, ends, make_reader, read_headers
 from lycosa.cluster.relay import PATIENCE
 from lycosa.cluster.topics import BESIDE, NoBroker, Topics
-
-logger = logging.getLogger("lycosa")
 
 #: Headers: whose responses these are, their number there, and the partition for outcomes.
 WORKER, NUMBER, ANSWER = "worker", "number", "answer"
@@ -31,9 +28,6 @@ QUEUE_KB = 64 * 1024
 
 #: Seconds after which responses are left to their sender, who has parsed them by then, unless clocks differ.
 STALE = 3 * PATIENCE
-
-#: Headers of a record.
-Headers = list[tuple[str, str | bytes | None]]
 
 #: Seconds for which a parser waits for responses.
 LOOK = 0.1
@@ -80,7 +74,7 @@ class ParserChannel:
         found = [(number, b"") for number in self._lost]
         self._lost.clear()
         for message in self._reader.consume(MESSAGES, 0.0):
-            headers = headers_of(message)
+            headers = read_headers(message)
             if message.error() is None and headers.get(WORKER) == self._worker:
                 with contextlib.suppress(ValueError):
                     found.append((int(headers.get(NUMBER, "")), message.value() or b""))
@@ -133,7 +127,7 @@ class ResponseReader:
                 # Where a partition is moving just now, another parser answers as well: one of them is ignored.
                 with contextlib.suppress(KafkaException):
                     self._consumer.commit(asynchronous=False)
-                headers = headers_of(message)
+                headers = read_headers(message)
                 with contextlib.suppress(KeyError, ValueError):
                     is_stale = message.timestamp()[1] / 1000 < time.time() - STALE
                     data = b"" if is_stale else message.value() or b""
@@ -169,9 +163,3 @@ def make_producer(settings: Connection, topics: Topics) -> Producer:
     own["queue.buffering.max.kbytes"] = QUEUE_KB
     own["message.timeout.ms"] = int(PATIENCE * 1000)
     return Producer({**settings, **own})
-
-
-def headers_of(message: object) -> dict[str, str]:
-    """The headers of a message, as text."""
-    given = message.headers() or ()  # type: ignore[attr-defined]  # the client's own class
-    return {name: value.decode(errors="replace") for name, value in given if value is not None}
