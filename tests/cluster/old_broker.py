@@ -5,6 +5,7 @@ Written by https://kafka.apache.org/protocol: versions 0 of ApiVersions and 1 of
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -48,7 +49,8 @@ class OldBroker:
 
     def _serve(self, connection: socket.socket) -> None:
         """The thread of a connection."""
-        with connection, connection.makefile("rb") as stream:
+        # A client that ends with an answer unread resets its connection.
+        with contextlib.suppress(ConnectionError), connection, connection.makefile("rb") as stream:
             while len(head := stream.read(4)) == 4:
                 request = stream.read(struct.unpack(">i", head)[0])
                 key, version, correlation = struct.unpack(">hhi", request[:8])
