@@ -203,7 +203,14 @@ impl Builder {
             Tag::Tr => matches!(open, Tag::Td | Tag::Th | Tag::Tr | Tag::Caption),
             _ => matches!(
                 open,
-                Tag::Td | Tag::Th | Tag::Tr | Tag::Tbody | Tag::Thead | Tag::Tfoot | Tag::Caption | Tag::Colgroup
+                Tag::Td
+                    | Tag::Th
+                    | Tag::Tr
+                    | Tag::Tbody
+                    | Tag::Thead
+                    | Tag::Tfoot
+                    | Tag::Caption
+                    | Tag::Colgroup
             ),
         };
         let table = self.stack.iter().rposition(|open| matches!(open.tag, Tag::Table | Tag::Template));
@@ -266,7 +273,14 @@ impl Builder {
         }
         match tag {
             // Parts of a table without one have no meaning, as in browsers.
-            Tag::Td | Tag::Th | Tag::Tr | Tag::Tbody | Tag::Thead | Tag::Tfoot | Tag::Caption | Tag::Col
+            Tag::Td
+            | Tag::Th
+            | Tag::Tr
+            | Tag::Tbody
+            | Tag::Thead
+            | Tag::Tfoot
+            | Tag::Caption
+            | Tag::Col
             | Tag::Colgroup
                 if !self.stack.iter().any(|open| open.tag == Tag::Template) =>
             {
@@ -342,8 +356,21 @@ impl Builder {
     fn is_of_table(&self, tag: Tag) -> bool {
         matches!(
             tag,
-            Tag::Td | Tag::Th | Tag::Tr | Tag::Tbody | Tag::Thead | Tag::Tfoot | Tag::Caption | Tag::Col | Tag::Colgroup
-        ) && self.stack.iter().rev().take_while(|open| open.tag != Tag::Template).any(|open| open.tag == Tag::Table)
+            Tag::Td
+                | Tag::Th
+                | Tag::Tr
+                | Tag::Tbody
+                | Tag::Thead
+                | Tag::Tfoot
+                | Tag::Caption
+                | Tag::Col
+                | Tag::Colgroup
+        ) && self
+            .stack
+            .iter()
+            .rev()
+            .take_while(|open| open.tag != Tag::Template)
+            .any(|open| open.tag == Tag::Table)
     }
 
     /// Inserts an element, and opens it if it has content.
@@ -355,7 +382,14 @@ impl Builder {
             && !(tag.is_table_part() && tag != Tag::Table)
             && !matches!(
                 tag,
-                Tag::Td | Tag::Th | Tag::Caption | Tag::Col | Tag::Colgroup | Tag::Script | Tag::Style | Tag::Template
+                Tag::Td
+                    | Tag::Th
+                    | Tag::Caption
+                    | Tag::Col
+                    | Tag::Colgroup
+                    | Tag::Script
+                    | Tag::Style
+                    | Tag::Template
             )
             && !(matches!(tag, Tag::Form | Tag::Input));
         let id = match is_misplaced {
@@ -397,7 +431,14 @@ impl Builder {
             }
             Tag::Li => self.close_item(|tag| tag == Tag::Li),
             Tag::Dd | Tag::Dt => self.close_item(|open| open == tag),
-            Tag::Td | Tag::Th | Tag::Tr | Tag::Tbody | Tag::Thead | Tag::Tfoot | Tag::Table | Tag::Caption => {
+            Tag::Td
+            | Tag::Th
+            | Tag::Tr
+            | Tag::Tbody
+            | Tag::Thead
+            | Tag::Tfoot
+            | Tag::Table
+            | Tag::Caption => {
                 self.end_of_table_part(tag);
             }
             _ if tag.heading().is_some() => {
@@ -470,7 +511,14 @@ impl Builder {
         let current = self.current();
         let is_raw = matches!(
             current.tag,
-            Tag::Script | Tag::Style | Tag::Title | Tag::Textarea | Tag::Xmp | Tag::Iframe | Tag::Noembed | Tag::Noframes
+            Tag::Script
+                | Tag::Style
+                | Tag::Title
+                | Tag::Textarea
+                | Tag::Xmp
+                | Tag::Iframe
+                | Tag::Noembed
+                | Tag::Noframes
         );
         let is_blank = text.iter().all(u8::is_ascii_whitespace);
         if !is_raw && self.body == NONE {

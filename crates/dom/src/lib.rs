@@ -169,6 +169,3 @@ impl Tree {
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 }
-
-#[cfg(test)]
-mod tests;

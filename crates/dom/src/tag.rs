@@ -61,7 +61,20 @@ impl Tag {
     pub fn is_void(self) -> bool {
         matches!(
             self,
-            Area | Base | Br | Col | Embed | Frame | Hr | Img | Input | Link | Meta | Param | Source | Track | Wbr
+            Area | Base
+                | Br
+                | Col
+                | Embed
+                | Frame
+                | Hr
+                | Img
+                | Input
+                | Link
+                | Meta
+                | Param
+                | Source
+                | Track
+                | Wbr
         )
     }
 
@@ -69,9 +82,47 @@ impl Tag {
     pub fn closes_paragraph(self) -> bool {
         matches!(
             self,
-            Address | Article | Aside | Blockquote | Center | Details | Dialog | Dir | Div | Dl | Dd | Dt | Fieldset
-                | Figcaption | Figure | Footer | Form | H1 | H2 | H3 | H4 | H5 | H6 | Header | Hgroup | Hr | Li | Listing
-                | Main | Menu | Nav | Ol | P | Plaintext | Pre | Search | Section | Summary | Table | Ul | Xmp
+            Address
+                | Article
+                | Aside
+                | Blockquote
+                | Center
+                | Details
+                | Dialog
+                | Dir
+                | Div
+                | Dl
+                | Dd
+                | Dt
+                | Fieldset
+                | Figcaption
+                | Figure
+                | Footer
+                | Form
+                | H1
+                | H2
+                | H3
+                | H4
+                | H5
+                | H6
+                | Header
+                | Hgroup
+                | Hr
+                | Li
+                | Listing
+                | Main
+                | Menu
+                | Nav
+                | Ol
+                | P
+                | Plaintext
+                | Pre
+                | Search
+                | Section
+                | Summary
+                | Table
+                | Ul
+                | Xmp
         )
     }
 
@@ -80,13 +131,30 @@ impl Tag {
         self.closes_paragraph()
             || matches!(
                 self,
-                Body | Html | Td | Th | Tr | Tbody | Thead | Tfoot | Caption | Legend | Option | Optgroup | Select | Noscript
-                    | Button | Iframe | Video | Audio | Textarea | Template
+                Body | Html
+                    | Td
+                    | Th
+                    | Tr
+                    | Tbody
+                    | Thead
+                    | Tfoot
+                    | Caption
+                    | Legend
+                    | Option
+                    | Optgroup
+                    | Select
+                    | Noscript
+                    | Button
+                    | Iframe
+                    | Video
+                    | Audio
+                    | Textarea
+                    | Template
             )
     }
 
     /// Whether it is a heading from 1 to 6, and which.
-    pub fn heading(self) -> Option<u8> {
+    pub fn heading(self) -> std::option::Option<u8> {
         match self {
             H1 => Some(1),
             H2 => Some(2),
@@ -100,10 +168,7 @@ impl Tag {
 
     /// Whether it formats text, so that an end tag of it ends no block.
     pub(crate) fn is_formatting(self) -> bool {
-        matches!(
-            self,
-            A | B | Big | Code | Em | Font | I | Nobr | S | Small | Strike | Strong | Tt | U
-        )
+        matches!(self, A | B | Big | Code | Em | Font | I | Nobr | S | Small | Strike | Strong | Tt | U)
     }
 
     /// Whether it ends the scope in which an end tag, or an implied one, looks for its start.
@@ -130,9 +195,49 @@ impl Tag {
     pub(crate) fn breaks_out(self) -> bool {
         matches!(
             self,
-            B | Big | Blockquote | Body | Br | Center | Code | Dd | Div | Dl | Dt | Em | Embed | H1 | H2 | H3 | H4 | H5 | H6
-                | Head | Hr | I | Img | Li | Listing | Menu | Meta | Nobr | Ol | P | Pre | Ruby | S | Small | Span | Strong
-                | Strike | Sub | Sup | Table | Tt | U | Ul | Var
+            B | Big
+                | Blockquote
+                | Body
+                | Br
+                | Center
+                | Code
+                | Dd
+                | Div
+                | Dl
+                | Dt
+                | Em
+                | Embed
+                | H1
+                | H2
+                | H3
+                | H4
+                | H5
+                | H6
+                | Head
+                | Hr
+                | I
+                | Img
+                | Li
+                | Listing
+                | Menu
+                | Meta
+                | Nobr
+                | Ol
+                | P
+                | Pre
+                | Ruby
+                | S
+                | Small
+                | Span
+                | Strong
+                | Strike
+                | Sub
+                | Sup
+                | Table
+                | Tt
+                | U
+                | Ul
+                | Var
         )
     }
 }

@@ -219,7 +219,7 @@ fn read_all<T>(from: &mut &[u8], read: impl Fn(&mut &[u8]) -> Option<T>) -> Opti
 /// Appends a need.
 fn put_need(into: &mut Vec<u8>, need: &Need) {
     codec::put_address(into, need.address);
-    [need.returned, need.places, need.domains].map(|number| put_number(into, number.into()));
+    [need.returned, need.places, need.domains].into_iter().for_each(|number| put_number(into, number.into()));
 }
 
 /// Reads one.
@@ -232,7 +232,7 @@ fn read_need(from: &mut &[u8]) -> Option<Need> {
 /// Appends a loan.
 fn put_loan(into: &mut Vec<u8>, loan: &Loan) {
     codec::put_address(into, loan.address);
-    [loan.granted, loan.recalled].map(|number| put_number(into, number.into()));
+    [loan.granted, loan.recalled].into_iter().for_each(|number| put_number(into, number.into()));
 }
 
 /// Reads one.

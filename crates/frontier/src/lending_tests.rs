@@ -46,6 +46,13 @@ struct Cluster {
     fetched: usize,
 }
 
+/// A resolver of one frontier, which knows the same addresses.
+fn own(names: &Names) -> Names {
+    let mut own = Names::default();
+    own.addresses = names.addresses.clone();
+    own
+}
+
 impl Cluster {
     /// So many frontiers, and addresses where so many domains live, each of them with two hosts that have so many pages each.
     fn new(frontiers: usize, domains: &[u32], pages: u32, interval: Duration) -> Self {
@@ -76,7 +83,7 @@ impl Cluster {
                 host_interval: Duration::from_millis(100),
                 ..Settings::default()
             };
-            let mut frontier = Frontier::new(settings.clone(), names.clone()).unwrap();
+            let mut frontier = Frontier::new(settings.clone(), own(&names)).unwrap();
             frontier.add(&seeds, 0).unwrap();
             let journal = vec![Record::Seeds(seeds.clone())];
             Member { frontier, settings, began: 0, journal, inbox: VecDeque::new(), out: Vec::new() }
@@ -104,7 +111,7 @@ impl Cluster {
         member.journal.extend(pages.into_iter().map(Record::Outcome));
         let requests = member.frontier.take(100, now).unwrap();
         for request in requests {
-            let address = request.route.addresses()[0];
+            let (address, member) = (request.route.addresses()[0], &mut self.members[who]);
             member.journal.push(Record::Leased(request.clone(), now));
             member.out.push((request, now + (seconds * SECOND as f64) as Micros));
             self.started(address);
@@ -139,15 +146,15 @@ impl Cluster {
         let mut frontier = if has_snapshot {
             let mut snapshot = Vec::new();
             member.frontier.save(&mut snapshot).unwrap();
-            Frontier::load(member.settings.clone(), self.names.clone(), &mut &snapshot[..]).unwrap().0
+            Frontier::load(member.settings.clone(), own(&self.names), &mut &snapshot[..]).unwrap().0
         } else {
-            Frontier::new(member.settings.clone(), self.names.clone()).unwrap()
+            Frontier::new(member.settings.clone(), own(&self.names)).unwrap()
         };
         for record in member.journal.iter().filter(|_| !has_snapshot) {
             match record {
                 Record::Seeds(seeds) => drop(frontier.add(seeds, 0).unwrap()),
                 Record::Leased(request, granted) => {
-                    frontier.restore().lease(&request.url, request.lease, member.began, *granted).unwrap();
+                    frontier.restore().lease(&request.url, request.lease, member.began, *granted);
                 }
                 Record::Outcome(outcome) => frontier.restore().outcome(outcome).unwrap(),
                 Record::Heard(message) | Record::Told(message) => frontier.hear_again(message).unwrap(),
@@ -196,7 +203,9 @@ fn a_place_is_kept_until_it_could_be_used() {
 fn what_is_no_message_is_refused() {
     let mut cluster = Cluster::new(2, &[1], 1, Duration::from_secs(1));
     let frontier = &mut cluster.members[0].frontier;
-    for message in [&b""[..], b"\x07", b"\x01\x09\x00", b"\x02\xff\xff\xff\xff\x0f", b"\x03\x00", b"\x02\x00\x00"] {
+    for message in
+        [&b""[..], b"\x07", b"\x01\x09\x00", b"\x02\xff\xff\xff\xff\x0f", b"\x03\x00", b"\x02\x00\x00"]
+    {
         assert_eq!(frontier.hear(message, 0), None, "{message:?}");
     }
     assert_eq!(frontier.hear(b"\x02\x00", 0), Some(()));

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use lycosa_dom::{NodeId, NONE, Tag, Tree};
+use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 /// What is true of all that is in an element, because of it or of an element around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,8 +172,14 @@ impl<'a> Walk<'a> {
             words: 0,
         };
         let blocks = Blocks { containers: vec![page], ..Blocks::default() };
-        let level =
-            Level { node: Tree::ROOT, container: 0, is_block: true, link: false, strong: false, preformatted: false };
+        let level = Level {
+            node: Tree::ROOT,
+            container: 0,
+            is_block: true,
+            link: false,
+            strong: false,
+            preformatted: false,
+        };
         Walk { tree, blocks, levels: vec![level], open: None, space: false, line_breaks: 0 }
     }
 
@@ -212,8 +218,20 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, node: NodeId) -> bool {
         let tag = self.tree.tag(node);
         match tag {
-            Tag::Script | Tag::Style | Tag::Template | Tag::Iframe | Tag::Svg | Tag::Math | Tag::Select | Tag::Textarea
-            | Tag::Object | Tag::Canvas | Tag::Noembed | Tag::Noframes | Tag::Audio | Tag::Video => return false,
+            Tag::Script
+            | Tag::Style
+            | Tag::Template
+            | Tag::Iframe
+            | Tag::Svg
+            | Tag::Math
+            | Tag::Select
+            | Tag::Textarea
+            | Tag::Object
+            | Tag::Canvas
+            | Tag::Noembed
+            | Tag::Noframes
+            | Tag::Audio
+            | Tag::Video => return false,
             Tag::Head => {
                 self.title(node);
                 return false;
@@ -244,7 +262,10 @@ impl<'a> Walk<'a> {
         } else {
             before.container
         };
-        if is_link && !before.link && let Some(open) = &mut self.open {
+        if is_link
+            && !before.link
+            && let Some(open) = &mut self.open
+        {
             open.links = open.links.saturating_add(1);
         }
         self.levels.push(Level {
@@ -290,7 +311,8 @@ impl<'a> Walk<'a> {
             node,
             parent,
             depth: (self.levels.len() as u16).min(u16::MAX - 1),
-            list_depth: around.list_depth + u8::from(matches!(tag, Tag::Ul | Tag::Ol | Tag::Menu) && around.list_depth < 99),
+            list_depth: around.list_depth
+                + u8::from(matches!(tag, Tag::Ul | Tag::Ol | Tag::Menu) && around.list_depth < 99),
             within,
             path: around.path.rotate_left(5) ^ own,
             own,
@@ -306,7 +328,8 @@ impl<'a> Walk<'a> {
     /// The title in a head.
     fn title(&mut self, head: NodeId) {
         let title = self.tree.children(head).find(|child| self.tree.tag(*child) == Tag::Title);
-        let text = title.map(|title| self.tree.children(title).filter_map(|text| self.tree.text(text)).collect());
+        let text =
+            title.map(|title| self.tree.children(title).filter_map(|text| self.tree.text(text)).collect());
         self.blocks.title = text.unwrap_or_default();
     }
 
@@ -439,7 +462,10 @@ fn place_of(tag: Tag) -> Option<Place> {
 
 /// What the attributes of an element say of what is in it.
 fn adds_place(tree: &Tree, node: NodeId, tag: Tag) -> Option<Place> {
-    if !matches!(tag, Tag::Div | Tag::Span | Tag::Section | Tag::Ul | Tag::Aside | Tag::Article | Tag::Other | Tag::Header) {
+    if !matches!(
+        tag,
+        Tag::Div | Tag::Span | Tag::Section | Tag::Ul | Tag::Aside | Tag::Article | Tag::Other | Tag::Header
+    ) {
         return None;
     }
     if let Some(role) = tree.attribute(node, "role") {
@@ -457,7 +483,9 @@ fn adds_place(tree: &Tree, node: NodeId, tag: Tag) -> Option<Place> {
         });
     }
     match tree.attribute(node, "itemprop") {
-        Some("articleBody" | "text" | "description" | "reviewBody" | "mainContentOfPage") => Some(Place::Microdata),
+        Some("articleBody" | "text" | "description" | "reviewBody" | "mainContentOfPage") => {
+            Some(Place::Microdata)
+        }
         _ => None,
     }
 }

@@ -97,7 +97,8 @@ impl Keeper {
             codec::put_address(record, *address);
             put_number(record, borrowers.len() as u64);
             for Borrower { partition, places, recalled, needed, domains, turn } in borrowers.iter().copied() {
-                [partition, places, recalled, needed, domains].map(|number| put_number(record, number.into()));
+                let numbers = [partition, places, recalled, needed, domains];
+                numbers.into_iter().for_each(|number| put_number(record, number.into()));
                 put_number(record, turn);
             }
         }

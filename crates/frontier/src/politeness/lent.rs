@@ -128,13 +128,15 @@ impl Addresses {
 
     /// Appends the places to a record of a snapshot.
     pub(super) fn pack_lent(&self, record: &mut Vec<u8>) {
-        let lent: Vec<_> = self.index.iter().map(|(address, id)| (*address, self.all[*id as usize].lent)).collect();
+        let lent: Vec<_> =
+            self.index.iter().map(|(address, id)| (*address, self.all[*id as usize].lent)).collect();
         let lent = lent.into_iter().filter(|(_, lent)| lent.places + lent.told > 0);
         let lent: Vec<_> = lent.collect();
         put_number(record, lent.len() as u64);
         for (address, lent) in lent {
             codec::put_address(record, address);
-            [lent.places, lent.told, lent.recalled].map(|number| put_number(record, number.into()));
+            let numbers = [lent.places, lent.told, lent.recalled];
+            numbers.into_iter().for_each(|number| put_number(record, number.into()));
         }
     }
 
