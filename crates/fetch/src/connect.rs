@@ -17,6 +17,7 @@ use crate::observed::Observed;
 use crate::progress::{Progress, since};
 use crate::proxy::{Proxies, Proxy, ProxyProtocol};
 use crate::race::Unconnected;
+use crate::read_ahead::ReadAhead;
 use crate::settings::Settings;
 use crate::tls::FirstByte;
 use crate::{certificate, race, tls, tunnel};
@@ -52,7 +53,7 @@ impl Dialer {
         stream: Carrier,
         request: &Request,
         progress: &Progress,
-    ) -> Result<TlsStream<Observed<Carrier, FirstByte>>, Failure> {
+    ) -> Result<TlsStream<Observed<ReadAhead<Carrier>, FirstByte>>, Failure> {
         let began = self.clock.now();
         let name = tls::server_name(&request.url)?;
         let stream = tls::connect(&self.tls, name, stream).await?;

@@ -15,6 +15,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::observed::Observed;
 use crate::progress::Progress;
+use crate::read_ahead::ReadAhead;
 use crate::tls::FirstByte;
 
 /// Opens streams on which the requests' protocol is spoken: TCP, with TLS where the URL is `https`.
@@ -51,7 +52,7 @@ pub enum Socket {
     /// `http`.
     Plain(Carrier),
     /// `https`.
-    Tls(Box<TlsStream<Observed<Carrier, FirstByte>>>),
+    Tls(Box<TlsStream<Observed<ReadAhead<Carrier>, FirstByte>>>),
 }
 
 /// What carries the bytes: a connection to the site, or a tunnel through a proxy.

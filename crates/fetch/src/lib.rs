@@ -36,6 +36,7 @@ mod pool;
 mod progress;
 mod proxy;
 mod race;
+mod read_ahead;
 mod resume;
 mod secret;
 mod session;

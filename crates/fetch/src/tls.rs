@@ -12,6 +12,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::dial::Carrier;
 use crate::observed::{Observed, Observer};
+use crate::read_ahead::ReadAhead;
 
 /// The connector for all `https` requests, which offers these protocols by ALPN.
 pub(crate) fn connector(ca_file: Option<&Path>, protocols: &[&[u8]]) -> io::Result<TlsConnector> {
@@ -35,8 +36,8 @@ pub(crate) async fn connect(
     connector: &TlsConnector,
     name: ServerName<'static>,
     stream: Carrier,
-) -> Result<TlsStream<Observed<Carrier, FirstByte>>, Failure> {
-    let stream = Observed { inner: stream, observer: FirstByte::default() };
+) -> Result<TlsStream<Observed<ReadAhead<Carrier>, FirstByte>>, Failure> {
+    let stream = Observed { inner: ReadAhead::new(stream), observer: FirstByte::default() };
     let connected = connector.connect(name, stream).into_fallible().await;
     connected.map_err(|(error, stream)| handshake_failure(&error, stream.observer.0.get()))
 }
