@@ -159,10 +159,15 @@ class Member:
                 self.journal.record(partition, record)
             self.journal.page(partition, pages, takes_back)
 
-    def commit(self) -> None:
-        """Commit what was recorded; what cannot be committed is dropped with its partitions."""
+    def commit(self, *, is_last: bool = False) -> None:
+        """Commit what was recorded; what cannot be committed is dropped with its partitions.
+
+        is_last: nothing may follow what was recorded.
+        """
         for _ in range(TRIES):
             self._tried = self._clock()
+            if not is_last:
+                self._tell()
             if is_due := self._tried >= self._told_at + STATUS:
                 self._told_at = self._tried
             transaction = self.journal.transaction(self._newly_released() if is_due else ())
@@ -229,7 +234,7 @@ class Member:
             self._releases[partition].end()
             self.journal.record(partition, GIVEN_BACK)
         if still:
-            self.commit()
+            self.commit(is_last=True)
 
     def lost(self) -> None:
         """Drop all partitions: others may own them already, or an error has left them half changed."""
@@ -297,6 +302,15 @@ class Member:
             if (record := budgets.look(partition, *part.room(), part.is_idle())) is not None:
                 part.set_max_pages(budgets.all[partition].lent)
                 self.journal.record(partition, record)
+
+    def _tell(self) -> None:
+        """Record what partitions tell each other of addresses."""
+        for partition in self.ownership.working():
+            record, messages = self.parts[partition].tell()
+            if record:
+                self.journal.record(partition, record)
+            if messages:
+                self.journal.link(partition, messages)
 
     def _send(self, partition: int, to: int, message: bytes) -> None:
         """Send a message about budgets to another partition."""

@@ -22,7 +22,7 @@ from lycosa import _core
 from lycosa.assemble import shared_clocks
 from lycosa.cluster.budget import KEEPER, PREFIX, Budget
 from lycosa.cluster.control import is_imported, recorded_settings, require_job, tell_imported
-from lycosa.cluster.frontier_part import part_job
+from lycosa.cluster.frontier_part import LENT, part_job
 from lycosa.cluster.journal import GIVEN_BACK
 from lycosa.cluster.prepare import claim_state, prepare
 from lycosa.cluster.reading import WAIT, Connection, ends, make_reader, read, starts
@@ -38,7 +38,7 @@ from lycosa.store.replace import sync_directory, sync_file
 PIECE = 8 << 20
 
 #: What else journals have: records of a frontier begin otherwise.
-BESIDE = (GIVEN_BACK, PREFIX)
+BESIDE = (GIVEN_BACK, PREFIX, LENT)
 
 
 @dataclass(slots=True)

@@ -216,6 +216,9 @@ class ModelPart:
                 self._settle(one.url, one.found)
                 self._recent.append((self._process.clock(), one.url))
 
+    def tell(self) -> tuple[bytes, list[tuple[int, bytes]]]:
+        return b"", []
+
     def outbox(self) -> list[tuple[int, bytes]]:
         parted: dict[int, list[str]] = {}
         for url in self._outbox:

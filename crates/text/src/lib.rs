@@ -1,0 +1,3 @@
+//! A page's text.
+
+pub mod blocks;
