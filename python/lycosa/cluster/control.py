@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka import ConsumerGroupState, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from lycosa.cluster.reading import WAIT, Connection, ends, make_reader, read
@@ -29,6 +29,13 @@ NUMBER = "number"
 #: Key of a record that the job was imported: its partitions began with snapshots.
 IMPORTED = b"imported"
 
+#: States of a group that has members.
+AT_WORK = {
+    ConsumerGroupState.STABLE,
+    ConsumerGroupState.PREPARING_REBALANCING,
+    ConsumerGroupState.COMPLETING_REBALANCING,
+}
+
 #: Settings that may differ between workers: what each has, and where it keeps it.
 OWN = {
     ("memory",),
@@ -41,6 +48,18 @@ OWN = {
     ("politeness", "clock_file"),
     ("seeds",),
 }
+
+
+def jobs_at_work(settings: Connection) -> list[str]:
+    """Return the names of jobs that have workers, as far as the rights of this client show them. Raises NoBroker."""
+    admin = connect(settings)
+    try:
+        topics = admin.list_topics(timeout=WAIT).topics
+        groups = admin.list_consumer_groups(states=AT_WORK, request_timeout=WAIT).result(WAIT).valid
+    except KafkaException as error:
+        raise NoBroker(f"groups cannot be listed: {error.args[0].str()}", error.args[0]) from None
+    names = [group.group_id.removeprefix("lycosa.") for group in groups if group.group_id.startswith("lycosa.")]
+    return sorted(name for name in names if Topics(name).control in topics)
 
 
 def agree(job: Job, topics: Topics, settings: Connection) -> str:

@@ -15,6 +15,7 @@ from typing import cast
 
 from lycosa import _core
 from lycosa.assemble import shared_clocks
+from lycosa.cluster.control import jobs_at_work
 from lycosa.cluster.frontier_part import Copier, FrontierPart, caps_of, part_job
 from lycosa.cluster.kafka import KafkaBroker
 from lycosa.cluster.lane import CommittedFetch, LaneFrontier, LaneLog, MemberLane
@@ -27,14 +28,15 @@ from lycosa.cluster.prepare import begin_outputs, claim_state, directories_of, p
 from lycosa.cluster.reading import Connection
 from lycosa.cluster.relay import RelayedParse
 from lycosa.cluster.relay_topics import ParserChannel
+from lycosa.cluster.sending import make_sending
 from lycosa.cluster.storage import SharedSnapshots, remove_old_bodies
-from lycosa.cluster.topics import STAGE_PARTITIONS, Topics, while_replaced
+from lycosa.cluster.topics import STAGE_PARTITIONS, NoBroker, Topics, while_replaced
 from lycosa.job import Job
 from lycosa.loop import Control, run
 from lycosa.memory import divided, shares
 from lycosa.records import Outcomes, Requests
 from lycosa.running import distance
-from lycosa.stages import Frontier, Log, Stages
+from lycosa.stages import Fetch, Frontier, Log, Stages
 
 logger = logging.getLogger("lycosa")
 
@@ -58,6 +60,9 @@ LOADS = 4
 
 #: Seconds between two looks for bodies that are not needed any more.
 CLEAN = 3_600.0
+
+#: Other jobs that are told, at most.
+TOLD = 5
 
 #: Bytes of pages after which a message is complete.
 MESSAGE = 1 << 20
@@ -104,6 +109,8 @@ def work(
     topics, cluster, worker = Topics(name), job.cluster, uuid.uuid4().hex[:8]
     directories = directories_of(outputs, job)
     claim_state(topics, settings, state, prepare(job, topics, settings, with_stages=not parses))
+    if job.fetch.master is None:
+        _tell_others(name, settings)
     clock, memory = _core.Clock(), shares(job)
     lane_job = divided(job, memory)
     names = _core.Names(lane_job, clock, is_shared=True)
@@ -153,10 +160,14 @@ def work(
             distance=distance(job),
             max_pages=job.max_pages,
         )
-        inner = _core.Fetcher(lane_job, clock, memory.fetch, memory.batch)
+        sending = make_sending(lane_job, clock, memory)
+        inner = sending.fetch
         stack.callback(inner.cancel)
+        if sending.keeper is not None:
+            stack.callback(sending.keeper.stop)
+            sending.keeper.start()
         frontier = LaneFrontier(member, divide)
-        fetch = CommittedFetch(inner, member, divide, inner.set_fence, relay)
+        fetch = CommittedFetch(inner, member, divide, sending.set_fence, relay)
         log = cast(Log, LaneLog(member, divide))
         stages = Stages(cast(Frontier, frontier), fetch, relay or own_parse, log)
         member.lane = MemberLane(member, frontier, fetch, stages, clock=boottime, grace=GRACE)
@@ -193,8 +204,20 @@ def work(
             yield from run(stages, control, turn)
 
 
+def _tell_others(name: str, settings: Connection) -> None:
+    """Tell which other jobs have workers: these may crawl the same sites."""
+    try:
+        others = [other for other in jobs_at_work(settings) if other != name]
+    except NoBroker as error:
+        logger.info("whether others work is not known: %s", error)
+        return
+    if others:
+        text = "jobs share the clocks of sites on one machine, and in the cluster with one fetch.master (docs/cluster.md)"
+        logger.info("other jobs have workers: %s; %s", ", ".join(others[:TOLD]), text)
+
+
 @contextlib.contextmanager
-def _watched(member: Member, fetch: _core.Fetcher) -> Iterator[None]:
+def _watched(member: Member, fetch: Fetch) -> Iterator[None]:
     """End what is in flight soon after the fence was passed: others may ask the same sites then.
 
     On a thread of its own, since the lane may wait for brokers that do not answer.

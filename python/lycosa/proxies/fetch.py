@@ -42,11 +42,13 @@ class ProxyFetch:
     def __init__(self, fetch: Fetch, pool: Pool, tries: int = 3) -> None:
         """fetch: sends the requests, with the pool's table. tries: proxies that one request is given, at most."""
         self._fetch, self._pool, self._tries = fetch, pool, tries
-        self._under_way: dict[int, _Try] = {}
+        #: By lease and URL: those of several frontiers have the same leases.
+        self._under_way: dict[tuple[int, str], _Try] = {}
         #: Requests for which no proxy was free, when the first of their leases ends, and the changes of the pool that
         #: they have seen.
         self._waiting: list[_Try] = []
         self._late_at, self._seen = math.inf, -1
+        self._is_cancelled = False
 
     def free(self) -> int:
         """Return the number of free slots; 0 while no proxy works."""
@@ -71,7 +73,7 @@ class ProxyFetch:
                 self._wait(each)
                 continue
             each.proxies.append(name)
-            self._under_way[each.request.lease] = each
+            self._under_way[_key(each.request)] = each
             sent.append(each.request.replace(proxy=name))
         if sent:
             self._fetch.submit(Requests(sent))
@@ -82,8 +84,11 @@ class ProxyFetch:
         self._late_at = min(self._late_at, each.request.deadline - MARGIN)
 
     def _send_waiting(self) -> list[_Try]:
-        """Send those that wait, if something has changed; returns those that have waited too long."""
+        """Send those that wait, if something has changed; returns those that have waited too long, or are cancelled."""
         now, late = time.time(), list[_Try]()
+        if self._is_cancelled:
+            self._is_cancelled = False
+            late, self._waiting, self._late_at = self._waiting, [], math.inf
         if now >= self._late_at:
             waiting, self._waiting, self._late_at = self._waiting, [], math.inf
             for each in waiting:
@@ -109,7 +114,7 @@ class ProxyFetch:
 
     def _note(self, response: Response, again: list[_Try]) -> Response | None:
         """Store what a response says about its proxy; returns what the crawl gets, `None`: it is sent once more."""
-        each = self._under_way.pop(response.request.lease, None)
+        each = self._under_way.pop(_key(response.request), None)
         if each is None:
             return response  # parse had no memory for it: it comes again
         name, fault = each.proxies[-1], fault_of(response)
@@ -138,9 +143,14 @@ class ProxyFetch:
         return is_in_time and (not self._pool.working() or self._pool.has_another(each.proxies))
 
     def cancel(self) -> None:
-        """Cancel all requests in flight."""
-        self._waiting.clear()
+        """Cancel all requests in flight. From any thread."""
+        self._is_cancelled = True
         self._fetch.cancel()
+
+
+def _key(request: Request) -> tuple[int, str]:
+    """What no other request that is under way has."""
+    return request.lease, request.url
 
 
 def _try(request: Request) -> _Try:

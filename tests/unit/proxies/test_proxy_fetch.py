@@ -251,3 +251,20 @@ def test_a_response_that_parse_had_no_memory_for_comes_again() -> None:
     scripted._ready.append(response)
     assert [again.status for again in fetch.completed(9, 0.0)] == [200]
     assert (len(scripted.asked), pool.working()) == (1, 3)
+
+
+def test_requests_that_wait_for_a_proxy_end_with_the_others_when_all_are_cancelled() -> None:
+    fetch, scripted, _ = through(lambda request: request.respond(200), proxies=1, concurrency=1)
+    fetch.submit(Requests([leased(1, "http://a.example/1"), leased(2, "http://a.example/2")]))
+    assert len(scripted.asked) == 1
+    fetch.cancel()
+    found = [(response.request.lease, response.error) for response in fetch.completed(100, 0.0)]
+    assert found == [(2, "cancelled")], "the first is its fetch's to end"
+    assert fetch.in_flight() == 0
+
+
+def test_leases_of_several_frontiers_may_be_the_same() -> None:
+    fetch, _, pool = through(lambda request: request.respond(200))
+    responses = fetched(fetch, leased(1, "http://a.example/"), leased(1, "http://b.example/"))
+    assert sorted(response.url for response in responses) == ["http://a.example/", "http://b.example/"]
+    assert sum(each["good"] for each in pool.report()) == 2
