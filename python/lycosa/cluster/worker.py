@@ -212,8 +212,8 @@ def _tell_others(name: str, settings: Connection) -> None:
         logger.info("whether others work is not known: %s", error)
         return
     if others:
-        text = "jobs share the clocks of sites on one machine, and in the cluster with one fetch.master (docs/cluster.md)"
-        logger.info("other jobs have workers: %s; %s", ", ".join(others[:TOLD]), text)
+        text = "other jobs have workers: %s; machines share the clocks of sites by one fetch.master (docs/cluster.md)"
+        logger.info(text, ", ".join(others[:TOLD]))
 
 
 @contextlib.contextmanager

@@ -84,7 +84,7 @@ class ProxyFetch:
         self._late_at = min(self._late_at, each.request.deadline - MARGIN)
 
     def _send_waiting(self) -> list[_Try]:
-        """Send those that wait, if something has changed; returns those that have waited too long, or are cancelled."""
+        """Send those that wait, if something has changed; returns those that are late, or cancelled."""
         now, late = time.time(), list[_Try]()
         if self._is_cancelled:
             self._is_cancelled = False
