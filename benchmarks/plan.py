@@ -32,6 +32,9 @@ INTERVAL = 1.0
 
 PAGES = 10 * 10**9
 
+#: How much larger the large pages are.
+LARGER = 240 / 27
+
 
 @dataclass(frozen=True, slots=True)
 class Costs:
@@ -54,9 +57,19 @@ class Costs:
     host: float
 
     @property
+    def broker_large(self) -> float:
+        """CPU seconds of the broker, by size."""
+        return self.broker_pages * LARGER
+
+    @property
+    def large_bytes(self) -> float:
+        """Bytes in Kafka, by size."""
+        return self.pages_bytes * LARGER
+
+    @property
     def worker_large(self) -> float:
         """CPU seconds a page of 240 KB by HTTPS of a worker with pages: what Kafka adds is as with 27 KB, by size."""
-        return self.large + (self.pages - self.links) * 240 / 27
+        return self.large + (self.pages - self.links) * LARGER
 
 
 def read(page: Path = RESULTS) -> Costs:
@@ -96,8 +109,8 @@ def sizing(costs: Costs) -> str:
     kinds = (
         ("27 KB by HTTP, links in Kafka", costs.links, costs.broker, costs.links_bytes),
         ("27 KB by HTTP, pages in Kafka", costs.pages, costs.broker_pages, costs.pages_bytes),
-        ("240 KB by HTTPS, pages in Kafka", costs.worker_large, costs.broker_pages * 240 / 27, costs.pages_bytes * 240 / 27),
-    )  # fmt: skip
+        ("240 KB by HTTPS, pages in Kafka", costs.worker_large, costs.broker_large, costs.large_bytes),
+    )
     rows = [
         (
             name,
@@ -130,9 +143,9 @@ def machines(costs: Costs) -> str:
         ("27 KB by HTTP", costs.pages + costs.broker_pages * REPLICAS, 27e3, costs.pages_bytes),
         (
             "240 KB by HTTPS",
-            costs.worker_large + costs.broker_pages * REPLICAS * 240 / 27,
+            costs.worker_large + costs.broker_large * REPLICAS,
             240e3,
-            costs.pages_bytes * 240 / 27,
+            costs.large_bytes,
         ),
     )
     columns: list[list[str]] = []

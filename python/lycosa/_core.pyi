@@ -1345,7 +1345,7 @@ class Frontier:
     def take_outbox(self) -> dict[str, Requests]: ...
     def outbox_delivered(self) -> None: ...
     def tell(self) -> tuple[bytes, list[tuple[str, bytes]]]:
-        """Return what is to be told of addresses that are lent: the record of it, and messages with their receivers."""
+        """Return what is to be told of addresses that are lent: its record, and messages with their receivers."""
 
     def hear(self, message: bytes, *, again: bool = False) -> None:
         """Take over what another frontier has told. again: replay that, or the record of what was told.

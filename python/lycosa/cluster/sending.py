@@ -34,7 +34,7 @@ def make_sending(job: Job, clock: _core.Clock, memory: Shares) -> Sending:
     pool, keeper = make_proxies(job)
     inner = make_fetch(job, clock, memory, None if pool is None else pool.table)
     if job.fetch.master is not None:
-        # Whoever asks, download servers keep to the pauses of sites: what they have past the fence is a repeat at worst.
+        # Download servers keep to the pauses of sites, whoever asks: past the fence, what they have is a repeat at worst.
         return Sending(CancellableFetch(inner), lambda until: None, None)
     fetcher = cast(_core.Fetcher, inner)
     if pool is None:
@@ -45,9 +45,9 @@ def make_sending(job: Job, clock: _core.Clock, memory: Shares) -> Sending:
 
 
 class CancellableFetch:
-    """A fetch around one that forgets what is cancelled: each request ends as cancelled. May be cancelled by any thread.
+    """A fetch around one that forgets what is cancelled. May be cancelled by any thread.
 
-    Guarantee: one response for each request.
+    Guarantee: one response for each request, also for those that are cancelled.
     """
 
     def __init__(self, inner: Fetch) -> None:
