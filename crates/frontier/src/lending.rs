@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! message or record: 1 (needs, to a keeper) · sender · count · need …, or 2 (loans) · count · loan …, or 3 (needs that were told) · count · need …
-//! need: address (16 bytes) · places that come back · places needed · domains     loan: address · granted · recalled
+//! need: address (16 bytes) · places that come back · places needed · domains     loan: address · granted · recalled · lent in all
 //! ```
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use lycosa_url::{Micros, RingKey, digest_of};
 
 use crate::codec::{self, put_number};
 use crate::politeness::keeper::{Keeper, Loan, Need, Partition};
-use crate::politeness::lent::KEEP;
+use crate::politeness::lent::{KEEP, Use};
 use crate::{Frontier, Ownership, Resolve, Settings};
 
 /// The shortest time for which a place is kept, whatever the job's speed: messages are no faster.
@@ -67,6 +67,11 @@ impl Lending {
         index.map_or(self.own, |index| index as Partition)
     }
 
+    /// Whether a host is this frontier's.
+    pub(crate) fn owns_host(&self, host: &str) -> bool {
+        self.ownership.owns_host(host)
+    }
+
     /// A partition told what it needs of an address that is kept here.
     fn need(&mut self, from: Partition, need: &Need) {
         self.keeper.need(from, need, &mut self.loans);
@@ -92,10 +97,11 @@ impl Lending {
 impl<R: Resolve> Frontier<R> {
     /// What this frontier has to tell others of addresses, since the last call. To be recorded, and sent, before its next snapshot.
     pub fn tell(&mut self, now: Micros) -> Told {
+        let starts = !self.is_held_up() && self.page_budget() > 0;
         let Some(lending) = &mut self.lending else { return Told::default() };
         let schedule = &self.schedule;
-        let waits = |address| schedule.len_of(address) > 0;
-        let needs = self.politeness.addresses.needs(lending.keep, MOST, now, waits);
+        let of = Use { keep: lending.keep, now, starts, due: |address| schedule.due_of(address) };
+        let needs = self.politeness.addresses.needs(MOST, &of);
         let mut by_keeper: BTreeMap<Partition, Vec<Need>> = BTreeMap::new();
         for need in &needs {
             match lending.keeper_of(need) {
@@ -103,6 +109,9 @@ impl<R: Resolve> Frontier<R> {
                 keeper => by_keeper.entry(keeper).or_default().push(*need),
             }
             let id = self.politeness.addresses.id(need.address);
+            self.schedule.update(&self.politeness.addresses, id);
+        }
+        for id in self.politeness.addresses.opened() {
             self.schedule.update(&self.politeness.addresses, id);
         }
         self.borrow_own(now);
@@ -232,13 +241,14 @@ fn read_need(from: &mut &[u8]) -> Option<Need> {
 /// Appends a loan.
 fn put_loan(into: &mut Vec<u8>, loan: &Loan) {
     codec::put_address(into, loan.address);
-    [loan.granted, loan.recalled].into_iter().for_each(|number| put_number(into, number.into()));
+    [loan.granted, loan.recalled, loan.lent].into_iter().for_each(|number| put_number(into, number.into()));
 }
 
 /// Reads one.
 fn read_loan(from: &mut &[u8]) -> Option<Loan> {
     let address = codec::address(from)?;
-    Some(Loan { address, granted: codec::small(from)?, recalled: codec::small(from)? })
+    let (granted, recalled, lent) = (codec::small(from)?, codec::small(from)?, codec::small(from)?);
+    Some(Loan { address, granted, recalled, lent })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Several frontiers whose hosts share addresses, messages between them that take time, and frontiers that die.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -44,6 +44,11 @@ struct Cluster {
     sites: Vec<(IpAddr, u32, Vec<Micros>)>,
     messages: usize,
     fetched: usize,
+    /// Places of an address, at most.
+    most: u32,
+    /// Whether each host asks for a pause at its first request, and those that have.
+    asks_for_pause: bool,
+    paused: BTreeSet<String>,
 }
 
 /// A resolver of one frontier, which knows the same addresses.
@@ -56,12 +61,24 @@ fn own(names: &Names) -> Names {
 impl Cluster {
     /// So many frontiers, and addresses where so many domains live, each of them with two hosts that have so many pages each.
     fn new(frontiers: usize, domains: &[u32], pages: u32, interval: Duration) -> Self {
+        Self::of(frontiers, domains, &["a", "b"], MOST, pages, interval)
+    }
+
+    /// The same with these hosts of each domain, and so many places of an address at most.
+    fn of(
+        frontiers: usize,
+        domains: &[u32],
+        hosts: &[&str],
+        most: u32,
+        pages: u32,
+        interval: Duration,
+    ) -> Self {
         let (names, mut seeds, mut sites) = (Names::default(), Vec::new(), Vec::new());
         for (number, count) in domains.iter().enumerate() {
             let address: IpAddr = format!("93.7.0.{}", number + 1).parse().unwrap();
             sites.push((address, *count, Vec::new()));
             for domain in 0..*count {
-                for host in ["a", "b"] {
+                for host in hosts {
                     let host = format!("{host}.d{number}x{domain}.com");
                     names.addresses.borrow_mut().insert(host.clone(), address);
                     seeds.extend((0..pages).map(|page| url(&format!("http://{host}/{page}"))));
@@ -78,7 +95,7 @@ impl Cluster {
                 robots: false,
                 ownership: Some(ownership),
                 lends_addresses: true,
-                address_domains: MOST,
+                address_domains: most,
                 address_interval: interval,
                 host_interval: Duration::from_millis(100),
                 ..Settings::default()
@@ -90,7 +107,20 @@ impl Cluster {
         };
         let members = nodes.iter().map(member).collect();
         let interval = interval.as_micros() as Micros;
-        Cluster { members, names: names.clone(), now: 0, interval, sites, messages: 0, fetched: 0 }
+        let (messages, fetched) = (0, 0);
+        let (asks_for_pause, paused) = (false, BTreeSet::new());
+        Cluster {
+            members,
+            names: names.clone(),
+            now: 0,
+            interval,
+            sites,
+            messages,
+            fetched,
+            most,
+            asks_for_pause,
+            paused,
+        }
     }
 
     /// A frontier works: it hears messages, ends what has ended, starts requests that take so long, and tells.
@@ -103,11 +133,16 @@ impl Cluster {
             member.journal.push(Record::Heard(message));
         }
         let ended: Vec<_> = member.out.extract_if(.., |(_, end)| *end <= now).collect();
-        let mut pages: Vec<Outcome> =
-            ended.into_iter().map(|(request, _)| answer(request, now, 200, &[], "", &[])).collect();
+        let mut pages: Vec<Outcome> = Vec::new();
+        for (request, _) in ended {
+            let asks = self.asks_for_pause && self.paused.insert(request.url.host().to_string());
+            let (status, fields): (u16, &[(&str, &str)]) =
+                if asks { (429, &[("retry-after", "60")]) } else { (200, &[]) };
+            self.fetched += usize::from(!asks);
+            pages.push(answer(request, now, status, fields, "", &[]));
+        }
         member.frontier.judge(&mut pages);
         member.frontier.done(&pages, now).unwrap();
-        self.fetched += pages.len();
         member.journal.extend(pages.into_iter().map(Record::Outcome));
         let requests = member.frontier.take(100, now).unwrap();
         for request in requests {
@@ -131,7 +166,7 @@ impl Cluster {
         let out = self.members.iter().flat_map(|member| &member.out);
         let out = out.filter(|(request, _)| request.route.addresses()[0] == address).count();
         let (_, domains, starts) = self.sites.iter_mut().find(|(at, ..)| *at == address).unwrap();
-        let places = (*domains).clamp(1, MOST) as usize;
+        let places = (*domains).clamp(1, self.most) as usize;
         assert!(out <= places, "{out} requests are out at {address}, which has {places} places");
         starts.push(self.now);
         let lately = starts.iter().rev().take_while(|at| self.now - **at < self.interval).count();
@@ -197,6 +232,35 @@ fn more_domains_than_places_take_turns() {
 fn a_place_is_kept_until_it_could_be_used() {
     let mut cluster = Cluster::new(3, &[6, 1], 1, Duration::from_secs(30));
     cluster.run(14, 900);
+}
+
+#[test]
+fn a_place_that_is_called_back_while_a_request_is_out_is_used_until_its_time() {
+    // One host of each frontier, of which none waits while its request is out.
+    let mut cluster = Cluster::of(4, &[6], &["a"], 1, 40, Duration::from_secs(1));
+    cluster.run(240, 400);
+}
+
+#[test]
+fn what_is_not_used_goes_back() {
+    let mut cluster = Cluster::new(4, &[5, 1], 3, Duration::from_secs(1));
+    cluster.run(36, 120);
+    for _ in 0..30 {
+        (0..4).for_each(|who| cluster.turn(who, usize::MAX, 0.1));
+        cluster.now += SECOND;
+    }
+    for member in &cluster.members {
+        assert!(member.frontier.lending.as_ref().is_some_and(|lending| lending.keeper.len() == 0));
+    }
+    assert_eq!(cluster.members.iter().map(|member| member.inbox.len()).sum::<usize>(), 0);
+}
+
+#[test]
+fn what_is_due_later_has_its_place_then() {
+    let mut cluster = Cluster::new(3, &[3], 2, Duration::from_secs(1));
+    // Sites that ask for a minute's pause after their first page.
+    cluster.asks_for_pause = true;
+    cluster.run(12, 400);
 }
 
 #[test]

@@ -55,7 +55,7 @@ def jobs_at_work(settings: Connection) -> list[str]:
     admin = connect(settings)
     try:
         topics = admin.list_topics(timeout=WAIT).topics
-        groups = admin.list_consumer_groups(states=AT_WORK, request_timeout=WAIT).result(WAIT).valid
+        groups = admin.list_consumer_groups(states=AT_WORK, request_timeout=WAIT).result().valid
     except KafkaException as error:
         raise NoBroker(f"groups cannot be listed: {error.args[0].str()}", error.args[0]) from None
     names = [group.group_id.removeprefix("lycosa.") for group in groups if group.group_id.startswith("lycosa.")]

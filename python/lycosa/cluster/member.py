@@ -98,6 +98,7 @@ class Member:
         self._loader = loader
         self._assigned_at: dict[int, float] = {}  # of those that are not owned yet
         self._tried = float("-inf")  # when the last commit began
+        self._asked = float("-inf")  # when parts were asked what they have to tell, with nothing to commit
         self._is_told = False  # whether the broker is telling changes: it must not be polled
         self._is_out = False  # whether it has dropped all partitions, and is to join again
         self._error: Exception | None = None  # while partitions were given back
@@ -147,7 +148,12 @@ class Member:
     def commit_if_due(self) -> None:
         """Commit what was recorded, or renew the right to start requests, if it is time."""
         now = self._clock()
-        if now >= self._tried + (self._interval if self.journal else self._renewal) and self.journal.positions:
+        if not self.journal.positions or now < self._tried + self._interval:
+            return
+        if not self.journal and now >= self._asked + self._interval:
+            self._asked = now
+            self._tell()
+        if self.journal or now >= self._tried + self._renewal:
             self.commit()
 
     def record(self, partition: int, outcomes: Outcomes) -> None:

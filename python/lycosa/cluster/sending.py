@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from lycosa import _core
 from lycosa.assemble import make_fetch, make_proxies
@@ -25,36 +25,49 @@ class Sending:
     fetch: Fetch
     #: Tells the fetch the time from which on it sends nothing.
     set_fence: Callable[[float], None]
+    #: Ends it.
+    close: Callable[[], None]
     #: Of the proxies, not started; `None`: there are none.
-    keeper: Keeper | None
+    keeper: Keeper | None = None
 
 
-def make_sending(job: Job, clock: _core.Clock, memory: Shares) -> Sending:
-    """Return what sends the requests of a worker. Raises SettingError."""
+def make_sending(job: Job, clock: _core.Clock, memory: Shares, split: Split) -> Sending:
+    """Return what sends the requests of a worker. split: requests by partition. Raises SettingError."""
     pool, keeper = make_proxies(job)
     inner = make_fetch(job, clock, memory, None if pool is None else pool.table)
     if job.fetch.master is not None:
-        # Download servers keep to the pauses of sites, whoever asks: past the fence, what they have is a repeat at worst.
-        return Sending(CancellableFetch(inner), lambda until: None, None)
+        # Download servers keep to the pauses of sites, whoever asks: past the fence, what they have is a repeat.
+        return Sending(LeasedFetch(cast(Forgetful, inner), split), lambda until: None, inner.cancel)
     fetcher = cast(_core.Fetcher, inner)
     if pool is None:
-        return Sending(inner, fetcher.set_fence, None)
+        return Sending(inner, fetcher.set_fence, inner.cancel)
     from lycosa.proxies.fetch import ProxyFetch  # only where there are some
 
-    return Sending(ProxyFetch(inner, pool, job.proxies.tries), fetcher.set_fence, keeper)
+    proxied = ProxyFetch(inner, pool, job.proxies.tries)
+    return Sending(proxied, fetcher.set_fence, proxied.cancel, keeper)
 
 
-class CancellableFetch:
+Split = Callable[[Requests], dict[int, Requests]]
+
+
+class Forgetful(Fetch, Protocol):
+    """A fetch that may be used again after it has forgotten what is in flight."""
+
+    def forget(self) -> None:
+        """Forget all requests in flight. From any thread; waits for nothing."""
+
+
+class LeasedFetch:
     """A fetch around one that forgets what is cancelled. May be cancelled by any thread.
 
     Guarantee: one response for each request, also for those that are cancelled.
     """
 
-    def __init__(self, inner: Fetch) -> None:
-        """inner: may be used again after it was cancelled."""
-        self._inner = inner
+    def __init__(self, inner: Forgetful, split: Split) -> None:
+        """split: divides requests by partition."""
+        self._inner, self._split = inner, split
         self._lock = threading.Lock()
-        self._sent: dict[tuple[int, str], Request] = {}  # by lease and URL: partitions have the same leases
+        self._sent: dict[int, Request] = {}  # by lease, which no two partitions have
         self._ended: list[Response] = []
 
     def free(self) -> int:
@@ -68,7 +81,7 @@ class CancellableFetch:
     def submit(self, requests: Requests) -> None:
         """Start requests."""
         with self._lock:
-            self._sent.update(((request.lease, request.url), request) for request in requests)
+            self._sent.update((request.lease, request) for request in requests)
             self._inner.submit(requests)
 
     def completed(self, max: int, within: float) -> Responses:
@@ -76,15 +89,35 @@ class CancellableFetch:
         if not self._ended:
             responses = self._inner.completed(max, within)
             with self._lock:
-                keys = [(response.request.lease, response.request.url) for response in responses]
-                return responses.select([self._sent.pop(key, None) is not None for key in keys])
+                return responses.select([self._is_first(response) for response in responses])
         with self._lock:
             ended, self._ended = self._ended[:max], self._ended[max:]
         return Responses(ended)
 
+    def _is_first(self, response: Response) -> bool:
+        """Take note of a response; whether its request has no other one."""
+        request = self._sent.get(response.request.lease)
+        if request is None or request.url != response.request.url:
+            return False
+        del self._sent[request.lease]
+        return True
+
     def cancel(self) -> None:
         """Cancel all requests in flight."""
         with self._lock:
-            self._inner.cancel()
-            self._ended += [request.fail("cancelled", "its worker has stopped it") for request in self._sent.values()]
-            self._sent.clear()
+            if self._sent:
+                self._inner.forget()
+                self._end(self._sent.values())
+
+    def cancel_of(self, partitions: Collection[int]) -> None:
+        """Cancel the requests of some partitions. Download servers go on with them: their responses are dropped."""
+        with self._lock:
+            by_partition = self._split(Requests(list(self._sent.values())))
+            self._end([request for partition in partitions for request in by_partition.get(partition, ())])
+
+    def _end(self, requests: Collection[Request]) -> None:
+        """End requests as cancelled."""
+        ended = [request.fail("cancelled", "its worker gives it up") for request in requests]
+        self._ended += ended
+        for response in ended:
+            del self._sent[response.request.lease]

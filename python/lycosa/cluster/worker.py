@@ -160,9 +160,9 @@ def work(
             distance=distance(job),
             max_pages=job.max_pages,
         )
-        sending = make_sending(lane_job, clock, memory)
+        sending = make_sending(lane_job, clock, memory, divide.split_requests)
         inner = sending.fetch
-        stack.callback(inner.cancel)
+        stack.callback(sending.close)
         if sending.keeper is not None:
             stack.callback(sending.keeper.stop)
             sending.keeper.start()

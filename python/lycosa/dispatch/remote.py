@@ -7,11 +7,13 @@ import contextlib
 import os
 import queue
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from lycosa import _core
 from lycosa.dispatch import loops
 from lycosa.dispatch.client import Client
+from lycosa.dispatch.refusal import DispatchError
 from lycosa.errors import LycosaError
 from lycosa.records import Request, Requests, Responses
 
@@ -46,20 +48,18 @@ class RemoteFetch:
         _core.keep_freed_memory()  # batches of bodies come and go here as they do where they are fetched
         token = os.environ.get(TOKEN)
 
-        def begin() -> Run:
-            return Run(
-                Client(
-                    master,
-                    service,
-                    token=token,
-                    receive=receive,
-                    under_way=slots,
-                    ca_file=ca_file,
-                    certificate=None if certificate is None else (certificate, certificate),
-                )
+        def make() -> Client:
+            return Client(
+                master,
+                service,
+                token=token,
+                receive=receive,
+                under_way=slots,
+                ca_file=ca_file,
+                certificate=None if certificate is None else (certificate, certificate),
             )
 
-        self._begin, self._run = begin, begin()
+        self._make, self._run = make, Run(make())
         self._slots, self._in_flight = slots, 0
         self._lock = threading.Lock()
 
@@ -76,6 +76,8 @@ class RemoteFetch:
         if len(requests):
             with self._lock:
                 self._in_flight += len(requests)
+                if self._run.is_over:
+                    self._run = Run(self._make())
                 self._run.add(list(requests))
 
     def completed(self, max: int, within: float) -> Responses:
@@ -88,16 +90,22 @@ class RemoteFetch:
         if isinstance(found, LycosaError):
             raise found
         with self._lock:
-            if run is not self._run:
+            if run.is_over:
                 return Responses()  # they were cancelled meanwhile
             self._in_flight -= len(found)
         return found
 
     def cancel(self) -> None:
-        """Forget all requests in flight: the download servers drop their results after a while. From any thread."""
+        """Forget all requests in flight: the download servers drop their results after a while."""
+        run = self._run
+        self.forget()
+        run.join()
+
+    def forget(self) -> None:
+        """The same from any thread: does not wait until the client has ended."""
         with self._lock:
-            run, self._run, self._in_flight = self._run, self._begin(), 0
-        run.end()
+            self._run.end()
+            self._in_flight = 0
 
 
 class Run:
@@ -106,6 +114,7 @@ class Run:
     def __init__(self, client: Client) -> None:
         """The thread is started with the first requests."""
         self.done: queue.SimpleQueue[Responses | LycosaError] = queue.SimpleQueue()
+        self.is_over = False
         self._client = client
         self._loop: asyncio.AbstractEventLoop | None = None
         self._over = asyncio.Event()
@@ -113,21 +122,28 @@ class Run:
 
     def add(self, requests: list[Request]) -> None:
         """Have requests downloaded."""
-        if self._loop is None:
+        if self._thread is None:
             started = threading.Event()
             self._thread = threading.Thread(target=self._run, args=(started,), name="lycosa-dispatch", daemon=True)
             self._thread.start()
             started.wait()
-        assert self._loop is not None
-        with contextlib.suppress(RuntimeError):  # the loop has ended by an error, which is among what is done
-            self._loop.call_soon_threadsafe(self._client.add, requests)
+        self._call(lambda: self._client.add(requests))
 
     def end(self) -> None:
-        """End the client."""
-        if self._loop is not None and self._thread is not None:
-            with contextlib.suppress(RuntimeError):  # it has ended by an error
-                self._loop.call_soon_threadsafe(self._over.set)
+        """End the client soon."""
+        self.is_over = True
+        self._call(self._over.set)
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread is not None:
             self._thread.join(END)
+
+    def _call(self, work: Callable[[], None]) -> None:
+        """Do something on the loop; if that has ended by an error, this is among what is done."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(work)
 
     def _run(self, started: threading.Event) -> None:
         """Run the client until the end; the thread's body."""
@@ -142,7 +158,12 @@ class Run:
                 for task in (taking, over):
                     task.cancel()
 
-        loops.run(work())
+        try:
+            loops.run(work())
+        except OSError as error:  # no descriptor is left for a loop
+            self.done.put(DispatchError(f"the client of fetch.master cannot start: {error}"))
+        finally:
+            started.set()
 
     async def _take(self) -> None:
         """Pass results to the crawl's thread; an error is passed on, too."""

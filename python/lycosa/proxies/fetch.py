@@ -42,13 +42,12 @@ class ProxyFetch:
     def __init__(self, fetch: Fetch, pool: Pool, tries: int = 3) -> None:
         """fetch: sends the requests, with the pool's table. tries: proxies that one request is given, at most."""
         self._fetch, self._pool, self._tries = fetch, pool, tries
-        #: By lease and URL: those of several frontiers have the same leases.
-        self._under_way: dict[tuple[int, str], _Try] = {}
+        self._under_way: dict[int, _Try] = {}
         #: Requests for which no proxy was free, when the first of their leases ends, and the changes of the pool that
         #: they have seen.
         self._waiting: list[_Try] = []
         self._late_at, self._seen = math.inf, -1
-        self._is_cancelled = False
+        self._is_cancelled = False  # what is in flight; until more is submitted
 
     def free(self) -> int:
         """Return the number of free slots; 0 while no proxy works."""
@@ -60,6 +59,8 @@ class ProxyFetch:
 
     def submit(self, requests: Requests) -> None:
         """Send requests, each through a proxy; those for which a middleware has chosen one go through that."""
+        if len(requests):
+            self._is_cancelled = False
         self._send([_try(request) for request in requests])
 
     def _send(self, tries: list[_Try]) -> None:
@@ -73,7 +74,7 @@ class ProxyFetch:
                 self._wait(each)
                 continue
             each.proxies.append(name)
-            self._under_way[_key(each.request)] = each
+            self._under_way[each.request.lease] = each
             sent.append(each.request.replace(proxy=name))
         if sent:
             self._fetch.submit(Requests(sent))
@@ -87,7 +88,6 @@ class ProxyFetch:
         """Send those that wait, if something has changed; returns those that are late, or cancelled."""
         now, late = time.time(), list[_Try]()
         if self._is_cancelled:
-            self._is_cancelled = False
             late, self._waiting, self._late_at = self._waiting, [], math.inf
         if now >= self._late_at:
             waiting, self._waiting, self._late_at = self._waiting, [], math.inf
@@ -109,12 +109,13 @@ class ProxyFetch:
         self._send(again)
         if not late and all(new is old for new, old in zip(noted, given, strict=True)):
             return responses
-        ended = [each.request.fail("cancelled", "no proxy was free") for each in late]
+        why = "the crawl ends it" if self._is_cancelled else "no proxy was free"
+        ended = [each.request.fail("cancelled", why) for each in late]
         return Responses([*ended, *(response for response in noted if response is not None)])
 
     def _note(self, response: Response, again: list[_Try]) -> Response | None:
         """Store what a response says about its proxy; returns what the crawl gets, `None`: it is sent once more."""
-        each = self._under_way.pop(_key(response.request), None)
+        each = self._under_way.pop(response.request.lease, None)
         if each is None:
             return response  # parse had no memory for it: it comes again
         name, fault = each.proxies[-1], fault_of(response)
@@ -137,7 +138,7 @@ class ProxyFetch:
 
     def _may_try_another(self, each: _Try) -> bool:
         """Whether a request that no site has received is given another proxy. If none works, it waits for one."""
-        if each.request.proxy is not None or len(each.proxies) >= self._tries:
+        if each.request.proxy is not None or len(each.proxies) >= self._tries or self._is_cancelled:
             return False
         is_in_time = time.time() < each.request.deadline - MARGIN
         return is_in_time and (not self._pool.working() or self._pool.has_another(each.proxies))
@@ -146,11 +147,6 @@ class ProxyFetch:
         """Cancel all requests in flight. From any thread."""
         self._is_cancelled = True
         self._fetch.cancel()
-
-
-def _key(request: Request) -> tuple[int, str]:
-    """What no other request that is under way has."""
-    return request.lease, request.url
 
 
 def _try(request: Request) -> _Try:

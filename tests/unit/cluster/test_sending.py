@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lycosa.cluster.sending import CancellableFetch
+from lycosa import _core
+from lycosa.cluster.sending import LeasedFetch
 from lycosa.records import Request, Requests, Response, Responses
 
 
@@ -37,7 +38,22 @@ class ForgetfulFetch:
 
     def cancel(self) -> None:
         """Forget what is in flight."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what is in flight."""
         self.sent.clear()
+
+
+def leased(number: int) -> Request:
+    """A request on lease: of partition 1 if its number is odd, or else 0."""
+    return _core.Proxies.request(f"http://a.com/{number}", number + 1, ["192.0.2.1"])
+
+
+def split(requests: Requests) -> dict[int, Requests]:
+    """Requests by partition."""
+    odd = [request.lease % 2 == 0 for request in requests]
+    return {0: requests.select([not one for one in odd]), 1: requests.select(odd)}
 
 
 def urls_of(responses: Responses) -> list[tuple[str, str | None]]:
@@ -47,8 +63,8 @@ def urls_of(responses: Responses) -> list[tuple[str, str | None]]:
 
 def test_each_request_has_one_response_whatever_is_cancelled() -> None:
     inner = ForgetfulFetch()
-    fetch = CancellableFetch(inner)
-    fetch.submit(Requests([Request(f"http://a.com/{number}") for number in range(3)]))
+    fetch = LeasedFetch(inner, split)
+    fetch.submit(Requests([leased(number) for number in range(3)]))
     inner.answer()
     assert urls_of(fetch.completed(10, 0.0)) == [("http://a.com/0", None)]
     inner.answer()  # and nobody has taken it when all is cancelled
@@ -58,6 +74,21 @@ def test_each_request_has_one_response_whatever_is_cancelled() -> None:
     assert urls_of(fetch.completed(10, 0.0)) == [("http://a.com/2", "cancelled")]
     assert len(fetch.completed(10, 0.0)) == 0, "the late response is of a request that has one"
     assert (fetch.in_flight(), fetch.free()) == (0, 4)
-    fetch.submit(Requests([Request("http://a.com/1")]))
+    fetch.cancel()
+    assert len(fetch.completed(10, 0.0)) == 0
+    fetch.submit(Requests([leased(3)]))
     inner.answer()
-    assert urls_of(fetch.completed(10, 0.0)) == [("http://a.com/1", None)]
+    assert urls_of(fetch.completed(10, 0.0)) == [("http://a.com/3", None)]
+
+
+def test_requests_of_one_partition_are_cancelled_and_the_others_go_on() -> None:
+    inner = ForgetfulFetch()
+    fetch = LeasedFetch(inner, split)
+    fetch.submit(Requests([leased(number) for number in range(4)]))
+    fetch.cancel_of([1])
+    ended = urls_of(fetch.completed(10, 0.0))
+    assert ended == [("http://a.com/1", "cancelled"), ("http://a.com/3", "cancelled")]
+    assert (fetch.in_flight(), inner.in_flight()) == (2, 4)
+    for _ in range(4):
+        inner.answer()
+    assert urls_of(fetch.completed(10, 0.0)) == [("http://a.com/0", None), ("http://a.com/2", None)]

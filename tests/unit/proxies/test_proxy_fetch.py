@@ -21,6 +21,7 @@ class ScriptedFetch:
     def __init__(self, answer: Answer) -> None:
         """answer: of each request."""
         self._answer, self._ready, self.asked = answer, list[Response](), list[str | None]()
+        self.keeps = False  # whether answers stay when all is cancelled
 
     def free(self) -> int:
         """Return the number of free slots."""
@@ -43,7 +44,7 @@ class ScriptedFetch:
 
     def cancel(self) -> None:
         """Forget the answers."""
-        self._ready = []
+        self._ready = self._ready if self.keeps else []
 
 
 def through(
@@ -263,8 +264,13 @@ def test_requests_that_wait_for_a_proxy_end_with_the_others_when_all_are_cancell
     assert fetch.in_flight() == 0
 
 
-def test_leases_of_several_frontiers_may_be_the_same() -> None:
-    fetch, _, pool = through(lambda request: request.respond(200))
-    responses = fetched(fetch, leased(1, "http://a.example/"), leased(1, "http://b.example/"))
-    assert sorted(response.url for response in responses) == ["http://a.example/", "http://b.example/"]
-    assert sum(each["good"] for each in pool.report()) == 2
+def test_a_request_that_its_proxy_has_failed_is_not_sent_again_once_all_are_cancelled() -> None:
+    fetch, scripted, _ = through(failing("proxy-failed", "192.0.2.0"))
+    fetch.submit(Requests([leased(1)]))
+    scripted.keeps = True
+    fetch.cancel()
+    assert [response.error for response in fetch.completed(100, 0.0)] == ["proxy-failed"]
+    assert len(scripted.asked) == 1
+    scripted.keeps = False
+    assert len(fetched(fetch, leased(2))) == 1
+    assert len(scripted.asked) > 2, "what is submitted later is tried by other proxies"

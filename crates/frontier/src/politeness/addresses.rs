@@ -92,11 +92,10 @@ impl Addresses {
         self.pace(id).ready_at()
     }
 
-    /// The interval of an address and the requests at once, as all that use its clock share them: frontiers that are lent places
-    /// keep to each other's without it.
+    /// The interval of an address and the requests at once, as all that use its clock share them: of all places that are lent.
     pub(crate) fn shared_pace(&self, id: AddressId) -> (Micros, u32) {
         let limits = match self.lists {
-            Some(_) => Self::limits_for(&self.limits, self.most_domains),
+            Some(_) => Self::limits_for(&self.limits, self.all[id as usize].lent.in_all),
             None => self.limits_of(id),
         };
         (self.pace(id).interval(&limits), self.pace(id).concurrency(&limits))
@@ -125,15 +124,17 @@ impl Addresses {
     }
 
     /// Learns from an outcome of one of its hosts. Where only one host is in trouble, it is its own: the address is in
-    /// trouble when another one is, with no success between them.
+    /// trouble when another one is, with no success between them. Of an address that others have places of as well, the
+    /// other host may be theirs: one host's trouble is the address's.
     pub(crate) fn observe(&mut self, id: AddressId, host: &str, signal: HealthSignal, at: Micros) {
         let limits = self.limits_of(id);
+        let is_shared = self.lists.is_some() && self.all[id as usize].lent.is_shared();
         let address = &mut self.all[id as usize];
         let signal = match signal {
             HealthSignal::Trouble => {
                 let host = crc32fast::hash(host.as_bytes());
                 let before = address.troubled.replace(host);
-                if before.is_some_and(|other| other != host) {
+                if is_shared || before.is_some_and(|other| other != host) {
                     HealthSignal::Trouble
                 } else {
                     HealthSignal::Neutral
@@ -228,7 +229,9 @@ impl Addresses {
     /// The limits of an address, by the domains that live there, or the places that are lent.
     fn limits_of(&self, id: AddressId) -> Limits {
         let address = &self.all[id as usize];
-        let share = if self.lists.is_some() { address.lent.places } else { address.domains.len() as u32 };
+        let domains = address.domains.len() as u32;
+        // Domains that have left leave places behind until these are given back.
+        let share = if self.lists.is_some() { address.lent.places.min(domains) } else { domains };
         Self::limits_for(&self.limits, share)
     }
 

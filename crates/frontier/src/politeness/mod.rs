@@ -109,7 +109,7 @@ impl Politeness {
             addresses: Addresses::new(
                 address_limits(settings),
                 settings.address_domains.max(1),
-                settings.lends_addresses,
+                settings.lends_addresses && settings.ownership.is_some(),
             ),
             domains: Domains::new(budget),
             caps: settings.shared.caps.clone().unwrap_or_else(own),
@@ -280,7 +280,7 @@ impl Politeness {
     pub(crate) fn restart(&mut self, now: Micros) {
         self.not_before = now.saturating_add(self.addresses.floor());
         self.addresses.delay_all(now);
-        self.addresses.keep_all();
+        self.addresses.keep_all(now);
         self.caps.delay_until([now; 2]);
     }
 
