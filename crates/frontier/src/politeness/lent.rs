@@ -123,6 +123,7 @@ impl Addresses {
         of: &Use<F>,
     ) -> Vec<Need> {
         let Some(mut lists) = self.lists.take() else { return Vec::new() };
+        let Lists { needing, later, recalled, held, opened } = &mut *lists;
         let mut needs = Vec::new();
         let mut tell = |addresses: &mut Self, need: Need| {
             addresses.told(&need);
@@ -130,43 +131,43 @@ impl Addresses {
             needs.len() < most
         };
         let mut has_room = true;
-        lists.recalled.retain(|id| {
-            if has_room && let Some(need) = self.give_back(*id, of, &mut lists.opened) {
+        recalled.retain(|id| {
+            if has_room && let Some(need) = self.give_back(*id, of, opened) {
                 has_room = tell(self, need);
             }
             self.all[*id as usize].lent.recalled > 0
         });
-        let mut looks = lists.held.len();
-        while has_room && looks > 0 && lists.held.front().is_some_and(|(at, _)| *at <= of.now) {
+        let mut looks = held.len();
+        while has_room && looks > 0 && held.front().is_some_and(|(at, _)| *at <= of.now) {
             looks -= 1;
-            let Some((_, id)) = lists.held.pop_front() else { break };
+            let Some((_, id)) = held.pop_front() else { break };
             if let Some(need) = self.spare(id, of) {
                 has_room = tell(self, need);
             }
             let lent = &mut self.all[id as usize].lent;
             lent.is_held = lent.places > 0;
             if lent.is_held {
-                lists.held.push_back((of.now.saturating_add(of.keep), id));
+                held.push_back((of.now.saturating_add(of.keep), id));
             } else if let Some(due) = (of.due)(id) {
-                lists.later.push(Reverse((due.saturating_sub(LEAD), id)));
+                later.push(Reverse((due.saturating_sub(LEAD), id)));
             }
         }
-        while lists.later.peek().is_some_and(|Reverse((at, _))| *at <= of.now) {
-            let Some(Reverse((_, id))) = lists.later.pop() else { break };
+        while later.peek().is_some_and(|Reverse((at, _))| *at <= of.now) {
+            let Some(Reverse((_, id))) = later.pop() else { break };
             if !std::mem::replace(&mut self.all[id as usize].lent.is_listed, true) {
-                lists.needing.push(id);
+                needing.push(id);
             }
         }
         if of.starts && has_room {
-            for id in lists.needing.split_off(0) {
+            for id in std::mem::take(needing) {
                 if !has_room {
-                    lists.needing.push(id);
+                    needing.push(id);
                     continue;
                 }
                 self.all[id as usize].lent.is_listed = false;
                 match (of.due)(id) {
                     Some(due) if !of.is_soon(id) => {
-                        lists.later.push(Reverse((due.saturating_sub(LEAD), id)));
+                        later.push(Reverse((due.saturating_sub(LEAD), id)));
                     }
                     Some(_) => {
                         if let Some(need) = self.more(id) {
