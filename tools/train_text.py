@@ -99,7 +99,7 @@ def pages() -> list[Page]:
     for line in (CORPORA / "gold.jsonl").open(encoding="utf-8"):
         row = json.loads(line)
         html = decoded(gzip.decompress((CORPORA / row["html"]).read_bytes()))
-        found.append(Page(row["id"], row["set"], fold_of(row), html, row["text"]))
+        found.append(Page(row["html"], row["set"], fold_of(row), html, row["text"]))
     return found
 
 
