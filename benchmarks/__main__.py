@@ -53,7 +53,7 @@ def main() -> int:
             results.write(results.read([Path(file) for file in args.files]))
             return 0
         if args.name == "plan":
-            plan.main()
+            plan.main(write=args.write)
             return 0
         if args.name is None:
             _list()
@@ -110,7 +110,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("files", nargs="*", help="for results: what --json printed")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, at most 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too; plan: docs/scale.md")
     drawn = "simnet, names_cache, names_paper, flat_line, cloud_paper"
     parser.add_argument("--plot", type=Path, metavar="FILE", help=f"{drawn}: draw it, .png or .svg")
     parser.add_argument("--peers-only", action="store_true", help="without Lycosa, so without claims")

@@ -1,6 +1,7 @@
 """How many machines a crawl needs, reckoned from what was measured (RESULTS.md): the tables of docs/scale.md.
 
-`python -m benchmarks plan` prints them. They are a calculation: nothing here was run on a hundred machines.
+`python -m benchmarks plan` prints them; `--write` writes them to that page. They are a calculation: nothing here was run
+on a hundred machines.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from pathlib import Path
 
 from benchmarks.report import BenchmarkError
 from benchmarks.results import RESULTS, figures
+
+#: The page with the tables.
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 
 #: What a machine is: cores, memory in bytes, bits a second of its network.
 CORES, MEMORY, NETWORK = 16, 64 * 10**9, 10 * 10**9
@@ -210,8 +214,22 @@ def published(costs: Costs) -> str:
 PARTS: Mapping[str, Callable[[Costs], str]] = {"sizing": sizing, "machines": machines, "published": published}
 
 
-def main() -> None:
-    """Print all parts."""
+def filled(page: str, costs: Costs) -> str:
+    """Return a page with the tables between its marks."""
+    for name, part in PARTS.items():
+        begin, end = f"<!-- plan: {name} -->\n", f"<!-- plan: end of {name} -->\n"
+        if begin not in page or end not in page:
+            raise BenchmarkError(f"{PAGE}: has no marks {begin.strip()} and {end.strip()}")
+        before, rest = page.split(begin, 1)
+        page = before + begin + part(costs) + "\n" + end + rest.split(end, 1)[1]
+    return page
+
+
+def main(*, write: bool) -> None:
+    """Print all parts, or write them."""
     costs = read()
+    if write:
+        PAGE.write_text(filled(PAGE.read_text(), costs))
+        return
     for name, part in PARTS.items():
         print(f"{name}\n\n{part(costs)}\n")

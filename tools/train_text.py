@@ -114,7 +114,9 @@ class Blocks:
         target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
         self._program = str(target / "release" / "examples" / "blocks")
         self._process = subprocess.Popen([self._program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.names = subprocess.run([self._program, "names"], check=True, capture_output=True, text=True).stdout.split()
+        self.names = subprocess.run(
+            [self._program, "names"], check=True, capture_output=True, text=True
+        ).stdout.split()
 
     def describe(self, page: Page, first: Rows | None = None) -> Rows:
         """The numbers of a page's blocks; with first probabilities those of the context behind them."""
@@ -265,7 +267,10 @@ def main() -> None:
     for page in found:
         page.rows = blocks.describe(page)
         label(page)
-    print(f"{len(found)} pages, {sum(len(page.texts) for page in found):,} blocks, {len(blocks.names)} features", flush=True)
+    print(
+        f"{len(found)} pages, {sum(len(page.texts) for page in found):,} blocks, {len(blocks.names)} features",
+        flush=True,
+    )
     best = {
         page.name: "\n".join(text for text, part in zip(page.texts, page.labels, strict=True) if part >= 0.5)
         for page in found
