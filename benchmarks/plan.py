@@ -1,7 +1,7 @@
 """How many machines a crawl needs, reckoned from what was measured (RESULTS.md): the tables of docs/scale.md.
 
-`python -m benchmarks plan` prints them; `--write` writes them to that page. They are a calculation: nothing here was run
-on a hundred machines.
+`python -m benchmarks plan` prints them; `--write` writes them to that page. They are a calculation: nothing here was
+run on a hundred machines.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+
 from benchmarks import plan
 from benchmarks.report import BenchmarkError
 
