@@ -1,8 +1,8 @@
-"""Trains the models by which the main text of a page is chosen, and tells how good they are on pages that they have not seen.
+"""Trains the models that choose the main text of a page, and tells how good they are on pages that they have not seen.
 
-`python -m tools.train_text [--write]`: needs LightGBM, the corpora (`LYCOSA_CORPORA`, or `../shared/corpora`), no network
-and no GPU. Five folds by domain: the figures are of each fold by models that were trained on the others. --write: also
-train on all pages, and write the models that Lycosa uses.
+`python -m tools.train_text [--write]`: needs LightGBM, the corpora (`LYCOSA_CORPORA`, or `../shared/corpora`), no
+network and no GPU. Five folds by domain: the figures are of each fold by models that were trained on the others.
+--write: also train on all pages, and write the models that Lycosa uses.
 """
 
 from __future__ import annotations
@@ -232,7 +232,8 @@ def report(all_pages: Sequence[Page], texts: dict[str, str]) -> Iterator[str]:
     for name in sorted(words):
         p, r = statistics.mean(precision[name] or [0]), statistics.mean(recall[name] or [0])
         shingle = 2 * p * r / (p + r) if p + r else 0.0
-        yield f"{name:20} {len(words[name]):5} pages  word F1 {statistics.mean(words[name]):.4f}  shingle F1 {shingle:.4f}"
+        word = statistics.mean(words[name])
+        yield f"{name:20} {len(words[name]):5} pages  word F1 {word:.4f}  shingle F1 {shingle:.4f}"
 
 
 def encoded(model: lightgbm.Booster) -> bytes:

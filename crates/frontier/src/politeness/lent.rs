@@ -269,6 +269,9 @@ impl Addresses {
     ) -> Option<Need> {
         let (is_soon, domains) = (of.is_soon(id), self.domains_of(id));
         let address = &mut self.all[id as usize];
+        if address.lent.recalled == 0 {
+            return None; // it went back unasked
+        }
         let is_busy = address.pace.is_busy();
         // A host whose request is out waits for its next one as soon as that has ended.
         if (is_soon || is_busy) && of.now < address.lent.keep_until {
