@@ -4,4 +4,5 @@ pub mod blocks;
 pub mod context;
 pub mod features;
 pub mod figures;
+pub mod markdown;
 pub mod model;
