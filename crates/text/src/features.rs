@@ -8,6 +8,7 @@ use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::blocks::{Block, Blocks, Container, Place};
 use crate::figures::TextFigures;
+use crate::stated::{self, Stated};
 
 /// Containers around a block whose figures are among its own.
 const AROUND: usize = 4;
@@ -65,6 +66,11 @@ features! { |at|
     title_words = at.page.of_title[at.index],
     heading_words = at.page.of_heading[at.index],
     again = at.page.again[at.index].min(9),
+    stated_description = at.page.stated[at.index][0],
+    stated_body = at.page.stated[at.index][1],
+    stated_name = at.page.stated[at.index][2],
+    stated_review = at.page.stated[at.index][3],
+    page_stated_body = at.page.has_stated,
     // Where it is.
     place = at.index as f32 / at.page.count(),
     place_of_characters = at.page.before[at.index] as f32 / at.page.characters(),
@@ -225,6 +231,10 @@ struct Page<'a> {
     /// The part of each block's words that the title, and the heading before, has.
     of_title: Vec<f32>,
     of_heading: Vec<f32>,
+    /// The part of each block that the page states beside its text: description, body, name, review.
+    stated: Vec<[f32; 4]>,
+    /// The part of the page's text that is in what it states as its body; -1: it states none.
+    has_stated: f32,
     /// How often each block's text was on the page before.
     again: Vec<u32>,
     alike: HashMap<u32, Alike>,
@@ -276,6 +286,8 @@ impl<'a> Page<'a> {
             title_at: None,
             of_title: Vec::with_capacity(blocks.all.len()),
             of_heading: Vec::with_capacity(blocks.all.len()),
+            stated: Vec::with_capacity(blocks.all.len()),
+            has_stated: 0.0,
             again: Vec::with_capacity(blocks.all.len()),
             alike: HashMap::new(),
             regions: regions(blocks),
@@ -301,12 +313,19 @@ impl<'a> Page<'a> {
     /// Looks at the blocks in their order.
     fn walk(&mut self) {
         let title = words_of(&self.blocks.title);
+        let stated = Stated::of(self.tree);
+        let mut in_body = 0.0;
         let (mut heading, mut seen) = (Vec::new(), HashMap::<&str, u32>::new());
         let (mut characters, mut since) = (0, (0, 0));
         let mut best = 0.0;
         for (index, block) in self.blocks.all.iter().enumerate() {
             let text = self.blocks.text_of(block);
             let words = words_of(text);
+            let in_order = stated::words_of(text);
+            let runs = [&stated.description, &stated.body, &stated.name, &stated.review];
+            let shares = runs.map(|runs| runs.share(&in_order));
+            self.stated.push(shares);
+            in_body += shares[1] * block.characters as f32;
             self.before.push(characters);
             self.since_heading.push(since);
             self.of_title.push(overlap(&words, &title));
@@ -334,6 +353,7 @@ impl<'a> Page<'a> {
                 (heading, since) = (words, (0, 0));
             }
         }
+        self.has_stated = in_body / self.characters();
     }
 
     /// Blocks, at least one.

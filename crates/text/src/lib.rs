@@ -6,3 +6,4 @@ pub mod features;
 pub mod figures;
 pub mod markdown;
 pub mod model;
+pub mod stated;
