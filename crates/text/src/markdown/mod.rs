@@ -36,8 +36,12 @@ pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Optio
     writer.out
 }
 
-/// The nodes that are kept: texts of chosen blocks, and all elements around them.
-pub(crate) struct Kept(Vec<bool>);
+/// The nodes that are kept: texts of chosen blocks, all elements around them, and lines beside these.
+pub(crate) struct Kept {
+    kept: Vec<bool>,
+    /// Elements with a block in them.
+    divided: Vec<bool>,
+}
 
 impl Kept {
     /// Of some blocks.
@@ -61,12 +65,29 @@ impl Kept {
                 }
             }
         }
-        Kept(kept)
+        let mut divided = vec![false; tree.len()];
+        for node in 1..tree.len() as NodeId {
+            let (tag, mut up) = (tree.tag(node), tree.parent(node));
+            if tag == Tag::Hr {
+                kept[node as usize] = kept[up as usize];
+            }
+            if kept[node as usize] && (tag.is_block() || tag == Tag::Hr) {
+                while up != NONE && !std::mem::replace(&mut divided[up as usize], true) {
+                    up = tree.parent(up);
+                }
+            }
+        }
+        Kept { kept, divided }
     }
 
     /// Whether a node, or something in it, is kept.
     pub(crate) fn has(&self, node: NodeId) -> bool {
-        self.0[node as usize]
+        self.kept[node as usize]
+    }
+
+    /// Whether a node has blocks in it.
+    fn is_divided(&self, node: NodeId) -> bool {
+        self.divided[node as usize]
     }
 }
 
@@ -99,20 +120,8 @@ impl Writer<'_> {
 
     /// Whether something is a block, or has one in it.
     fn is_block(&self, node: NodeId) -> bool {
-        if self.tree.text(node).is_some() || !(self.kept.has(node) || self.stands_alone(node)) {
-            return false;
-        }
         let tag = self.tree.tag(node);
-        let is_inline_element = !tag.is_block() && !matches!(tag, Tag::Other | Tag::Hr);
-        let is_own = tag.is_block() || tag == Tag::Hr;
-        is_own
-            || ((is_inline_element || tag == Tag::Other)
-                && self.tree.children(node).any(|child| self.is_block(child)))
-    }
-
-    /// Whether it is written although it has no text: a line, or an image.
-    fn stands_alone(&self, node: NodeId) -> bool {
-        self.tree.tag(node) == Tag::Hr && self.is_open
+        self.kept.has(node) && (tag.is_block() || tag == Tag::Hr || self.kept.is_divided(node))
     }
 
     /// Writes a block.
@@ -126,6 +135,7 @@ impl Writer<'_> {
             return;
         }
         match tag {
+            Tag::Hr if self.out.is_empty() => {}
             Tag::Hr => self.lines("---"),
             Tag::Pre | Tag::Listing | Tag::Xmp => self.code(node),
             Tag::Blockquote => self.within("> ", |writer| writer.children(node, depth)),
