@@ -6,4 +6,5 @@ pub mod features;
 pub mod figures;
 pub mod markdown;
 pub mod model;
+pub mod refusal;
 pub mod stated;
