@@ -9,10 +9,10 @@ pub fn parse(html: &str, limits: &Limits) -> Tree {
     let builder = Builder::new(html.len(), *limits);
     let mut tokenizer = Tokenizer::new_with_emitter(html, builder);
     // The reader of a text has no errors; the emitter keeps its tree until its end.
-    while let Some(Ok(tree)) = tokenizer.next() {
-        return tree;
+    match tokenizer.next() {
+        Some(Ok(tree)) => tree,
+        _ => Tree::default(),
     }
-    Tree::default()
 }
 
 /// An open element.

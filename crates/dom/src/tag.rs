@@ -176,11 +176,6 @@ impl Tag {
         matches!(self, Html | Table | Td | Th | Caption | Object | Template | Svg | Math)
     }
 
-    /// Whether an implied end may close it.
-    pub(crate) fn is_implied(self) -> bool {
-        matches!(self, Dd | Dt | Li | Optgroup | Option | P | Rp | Rt)
-    }
-
     /// Whether it is in the head, where there is one.
     pub(crate) fn is_of_head(self) -> bool {
         matches!(self, Base | Link | Meta | Noscript | Script | Style | Template | Title)

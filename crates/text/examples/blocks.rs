@@ -22,8 +22,10 @@ fn main() -> io::Result<()> {
         let Some(given) = frame(&mut from)? else { break };
         let tree = parse(&String::from_utf8_lossy(&page), &Limits::default());
         let blocks = Blocks::of(&tree);
-        let first: Vec<f32> =
-            given.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap_or_default())).collect();
+        let first: Vec<f32> = given
+            .chunks_exact(4)
+            .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap_or_default()))
+            .collect();
         put(&mut into, blocks.all.len() as u32)?;
         for block in &blocks.all {
             put(&mut into, block.words)?;

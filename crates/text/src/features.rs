@@ -264,9 +264,8 @@ impl<'a> Page<'a> {
             let of = blocks.all.iter().filter(|block| is_it(block));
             of.map(|block| block.characters).sum::<u32>() as f32 / total
         };
-        let within = |place: Place| {
-            part(&|block| blocks.containers[block.container as usize].within.has(place))
-        };
+        let within =
+            |place: Place| part(&|block| blocks.containers[block.container as usize].within.has(place));
         let (mut articles, mut forms, mut images) = (0, 0, 0);
         let mut node = tree.first(Tree::ROOT);
         while node != NONE {
@@ -334,7 +333,8 @@ impl<'a> Page<'a> {
             self.again.push(*times);
             *times += 1;
             let container = &self.blocks.containers[block.container as usize];
-            let alike = self.alike.entry(container.path).or_insert(Alike { first: index as u32, ..Alike::default() });
+            let alike =
+                self.alike.entry(container.path).or_insert(Alike { first: index as u32, ..Alike::default() });
             alike.blocks += 1;
             alike.words += block.words;
             alike.characters += block.characters;
@@ -346,7 +346,8 @@ impl<'a> Page<'a> {
                 self.headings += 1;
                 // The heading that says what the title says is the page's own; of equal ones the first.
                 let is_first = self.tree.tag(container.node) == Tag::H1;
-                let likeness = overlap(&title, &words) + overlap(&words, &title) + f32::from(u8::from(is_first)) * 0.5;
+                let likeness =
+                    overlap(&title, &words) + overlap(&words, &title) + f32::from(u8::from(is_first)) * 0.5;
                 if likeness > best {
                     (best, self.title_at) = (likeness, Some(index));
                 }

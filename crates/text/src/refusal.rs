@@ -88,7 +88,8 @@ impl Finder {
     /// The numbers of the marks that a text has.
     fn find(&self, text: &str) -> impl Iterator<Item = usize> {
         let end = (0..=LOOKED_AT.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let found = self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(&text[..end]));
+        let found =
+            self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(&text[..end]));
         found.map(|found| self.numbers[found.pattern().as_usize()])
     }
 }
@@ -134,10 +135,13 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let stated = stated.map(|(number, _)| number);
     // Letters other than those of ASCII are compared in lower case.
     let text = if seen.text.is_ascii() { None } else { Some(seen.text.to_lowercase()) };
-    let found = stated.chain(marks.sources.find(seen.source)).chain(marks.texts.find(text.as_deref().unwrap_or(seen.text)));
+    let found = stated
+        .chain(marks.sources.find(seen.source))
+        .chain(marks.texts.find(text.as_deref().unwrap_or(seen.text)));
     let counts = |number: &usize| {
         let mark = &marks.all[*number];
-        (mark.words == 0 || seen.words <= mark.words) && (mark.kind != "login" || mark.place != Place::Title || seen.has_password)
+        (mark.words == 0 || seen.words <= mark.words)
+            && (mark.kind != "login" || mark.place != Place::Title || seen.has_password)
     };
     let first = found.filter(counts).min()?;
     Some(Refusal { kind: marks.all[first].kind, mark: marks.all[first].text })
@@ -146,7 +150,9 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
 /// Whether a response has a field of a name, with a value or any.
 fn has_header(headers: &[(&str, &str)], mark: &str) -> bool {
     let Some((name, value)) = mark.split_once('=') else { return false };
-    headers.iter().any(|(known, given)| *known == name && (value == "*" || given.trim().eq_ignore_ascii_case(value)))
+    headers
+        .iter()
+        .any(|(known, given)| *known == name && (value == "*" || given.trim().eq_ignore_ascii_case(value)))
 }
 
 #[cfg(test)]
@@ -172,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_header_says_it_all() {
-        let seen = Seen { headers: &[("cf-mitigated", "challenge")], words: 5_000, ..page("News", "a long page") };
+        let seen =
+            Seen { headers: &[("cf-mitigated", "challenge")], words: 5_000, ..page("News", "a long page") };
         assert_eq!(refusal(&seen).map(|found| found.kind), Some("challenge"));
     }
 

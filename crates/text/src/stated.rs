@@ -49,7 +49,8 @@ impl Stated {
 
     /// Adds a `meta` element.
     fn meta(&mut self, tree: &Tree, node: NodeId, left: &mut usize) {
-        let name = tree.attribute(node, "name").or_else(|| tree.attribute(node, "property")).unwrap_or_default();
+        let name =
+            tree.attribute(node, "name").or_else(|| tree.attribute(node, "property")).unwrap_or_default();
         let runs = match name {
             "description" | "og:description" | "twitter:description" | "Description" => &mut self.description,
             "og:title" | "twitter:title" => &mut self.name,
@@ -96,7 +97,8 @@ fn string(from: &str, most: usize) -> (String, &str) {
             '\\' => match characters.next() {
                 Some((_, 'n' | 't' | 'r')) => ' ',
                 Some((at, 'u')) => {
-                    let code = from.get(at + 1..at + 5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                    let code =
+                        from.get(at + 1..at + 5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
                     if code.is_some() {
                         characters.nth(3);
                     }

@@ -13,6 +13,8 @@ from lycosa.cluster.storage import SharedSnapshots
 from lycosa.job import make_job
 from lycosa.records import Request, Requests
 
+from tests.unit.cluster.telling import pass_on
+
 
 @pytest.mark.parametrize("part", [1.0, 0.25])
 def test_partitions_of_a_worker_share_its_part_of_the_caps_over_all_sites(tmp_path: Path, part: float) -> None:
@@ -49,16 +51,6 @@ def test_partitions_of_a_worker_share_its_part_of_the_caps_over_all_sites(tmp_pa
     copier.close()
     # What a tenth of a second would have taken may be caught up at once.
     assert 200 * part * 0.3 <= taken <= 200 * part * (seconds + 0.1) + 1, (taken, seconds)
-
-
-def pass_on(parts: dict[int, FrontierPart]) -> list[tuple[int, bytes]]:
-    """Bring to partitions what others tell them of addresses; returns the records of that."""
-    records = []
-    for partition, part in parts.items():
-        record, messages = part.tell()
-        records += [(partition, record)] * bool(record)
-        records += [(to, parts[to].accept(message)) for to, message in messages]
-    return records
 
 
 def test_messages_are_no_larger_than_topics_accept() -> None:

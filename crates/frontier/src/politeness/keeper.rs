@@ -163,7 +163,9 @@ impl Places {
         let under_way: u32 = borrowers.iter().map(|one| one.recalled).sum();
         for _ in under_way..recalls(borrowers) {
             let able = borrowers.iter_mut().filter(|one| one.recalled < one.places);
-            let Some(next) = able.max_by_key(|one| (one.places - one.recalled, Reverse(one.turn))) else { break };
+            let Some(next) = able.max_by_key(|one| (one.places - one.recalled, Reverse(one.turn))) else {
+                break;
+            };
             next.recalled += 1;
         }
         let lent = borrowers.iter().map(|one| one.places).sum();

@@ -52,7 +52,9 @@ impl<'a> Inline<'a> {
             Tag::Br => self.line_break(),
             Tag::Img if self.options.images => self.image(node),
             Tag::Math => self.formula(node),
-            Tag::Script if self.tree.attribute(node, "type").is_some_and(|kind| kind.starts_with("math/tex")) => {
+            Tag::Script
+                if self.tree.attribute(node, "type").is_some_and(|kind| kind.starts_with("math/tex")) =>
+            {
                 self.formula(node);
             }
             _ if !self.kept.has(node) => {}
@@ -241,7 +243,10 @@ fn escape(word: &str, out: &mut String) {
             '~' => before == '~' || characters.peek() == Some(&'~'),
             '$' => false,
             '|' => false,
-            '&' => characters.peek().is_some_and(|next| next.is_ascii_alphabetic() || *next == '#') && word.contains(';'),
+            '&' => {
+                characters.peek().is_some_and(|next| next.is_ascii_alphabetic() || *next == '#')
+                    && word.contains(';')
+            }
             '!' => characters.peek() == Some(&'['),
             _ => false,
         };
@@ -257,7 +262,9 @@ fn escape(word: &str, out: &mut String) {
 fn escape_start(line: &str) -> String {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &line[digits..];
-    if (1..=9).contains(&digits) && (rest.starts_with(". ") || rest.starts_with(") ") || rest == "." || rest == ")") {
+    if (1..=9).contains(&digits)
+        && (rest.starts_with(". ") || rest.starts_with(") ") || rest == "." || rest == ")")
+    {
         return format!("{}\\{rest}", &line[..digits]);
     }
     let is_markup = line.starts_with('#') && line.trim_start_matches('#').starts_with([' ', '\u{0}'])

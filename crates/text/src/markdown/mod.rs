@@ -26,7 +26,8 @@ pub struct Options {
 /// Returns the Markdown of some blocks of a page. `is_chosen`: of each block.
 pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Options) -> String {
     let kept = Kept::of(tree, blocks, is_chosen);
-    let mut writer = Writer { tree, kept: &kept, options, out: String::new(), prefix: String::new(), is_open: false };
+    let mut writer =
+        Writer { tree, kept: &kept, options, out: String::new(), prefix: String::new(), is_open: false };
     writer.children(Tree::ROOT, 0);
     let length = writer.out.trim_end().len();
     writer.out.truncate(length);
@@ -335,7 +336,11 @@ fn language_of(tree: &Tree, node: NodeId) -> &str {
     let inner = tree.children(node).find(|child| tree.tag(*child) == Tag::Code);
     let outer = Some(tree.parent(node)).filter(|parent| *parent != NONE);
     let outer_2 = outer.map(|outer| tree.parent(outer)).filter(|parent| *parent != NONE);
-    [Some(node), inner, outer, outer_2].into_iter().flatten().find_map(|node| named_in(tree, node)).unwrap_or("")
+    [Some(node), inner, outer, outer_2]
+        .into_iter()
+        .flatten()
+        .find_map(|node| named_in(tree, node))
+        .unwrap_or("")
 }
 
 /// The language that an element's attributes name.

@@ -55,11 +55,20 @@ pub(crate) fn grid(tree: &Tree, kept: &Kept, options: Options, table: NodeId) ->
                 given.unwrap_or(1).clamp(1, most)
             };
             let (columns, down) = (span("colspan", COLUMNS), span("rowspan", rows.len() - number));
-            let text = if kept.has(*cell) { Inline::of(tree, kept, options, *cell).one_line() } else { String::new() };
+            let text = if kept.has(*cell) {
+                Inline::of(tree, kept, options, *cell).one_line()
+            } else {
+                String::new()
+            };
             for below in 0..down {
                 for right in 0..columns.min(COLUMNS.saturating_sub(column)) {
                     let is_first = below + right == 0;
-                    put(&mut grid, number + below, column + right, if is_first { text.replace('|', "\\|") } else { String::new() });
+                    put(
+                        &mut grid,
+                        number + below,
+                        column + right,
+                        if is_first { text.replace('|', "\\|") } else { String::new() },
+                    );
                 }
             }
             column += columns;
@@ -74,7 +83,8 @@ pub(crate) fn grid(tree: &Tree, kept: &Kept, options: Options, table: NodeId) ->
         return None;
     }
     let line = |row: &[Option<String>]| {
-        let cells = (0..width).map(|column| row.get(column).and_then(|cell| cell.as_deref()).unwrap_or_default());
+        let cells =
+            (0..width).map(|column| row.get(column).and_then(|cell| cell.as_deref()).unwrap_or_default());
         format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
     };
     let mut lines = vec![line(&grid[0]), format!("|{}", " --- |".repeat(width))];

@@ -15,7 +15,10 @@ fn of(html: &str) -> String {
 
 #[test]
 fn headings_and_paragraphs() {
-    assert_eq!(of("<h1>One</h1><p>Two  <b>three</b>\nfour.<h2>Five</h2>six"), "# One\n\nTwo **three** four.\n\n## Five\n\nsix\n");
+    assert_eq!(
+        of("<h1>One</h1><p>Two  <b>three</b>\nfour.<h2>Five</h2>six"),
+        "# One\n\nTwo **three** four.\n\n## Five\n\nsix\n"
+    );
     assert_eq!(of("<p>a<br>b</p>"), "a\\\nb\n");
 }
 
@@ -33,14 +36,18 @@ fn quotes_and_lines() {
 
 #[test]
 fn code_has_its_language_and_its_fence() {
-    assert_eq!(of("<pre><code class=\"x language-rust\">fn a() {}\n  b</code></pre>"), "```rust\nfn a() {}\n  b\n```\n");
+    assert_eq!(
+        of("<pre><code class=\"x language-rust\">fn a() {}\n  b</code></pre>"),
+        "```rust\nfn a() {}\n  b\n```\n"
+    );
     assert_eq!(of("<pre>a ``` b</pre>"), "````\na ``` b\n````\n");
     assert_eq!(of("<p>see <code>a`b</code>.</p>"), "see ``a`b``.\n");
 }
 
 #[test]
 fn tables_with_spans() {
-    let html = "<table><tr><th>a<th>b<th>c</tr><tr><td rowspan=2>1<td colspan=2>2|3</tr><tr><td>4<td>5</table>";
+    let html =
+        "<table><tr><th>a<th>b<th>c</tr><tr><td rowspan=2>1<td colspan=2>2|3</tr><tr><td>4<td>5</table>";
     assert_eq!(of(html), "| a | b | c |\n| --- | --- | --- |\n| 1 | 2\\|3 |  |\n|  | 4 | 5 |\n");
     assert_eq!(of("<table><tr><td><h1>a</h1><td>b</table>"), "# a\n\nb\n");
 }
@@ -56,7 +63,10 @@ fn links_images_and_formulas() {
 
 #[test]
 fn text_is_not_markup() {
-    assert_eq!(of("<p># a *b* [c] <p>1. d <p>- e <p>snake_case _f_"), "\\# a \\*b\\* \\[c\\]\n\n1\\. d\n\n\\- e\n\nsnake_case \\_f\\_\n");
+    assert_eq!(
+        of("<p># a *b* [c] <p>1. d <p>- e <p>snake_case _f_"),
+        "\\# a \\*b\\* \\[c\\]\n\n1\\. d\n\n\\- e\n\nsnake_case \\_f\\_\n"
+    );
 }
 
 #[test]
