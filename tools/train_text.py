@@ -1,4 +1,4 @@
-"""Trains the models that choose the main text of a page, and tells how good they are on pages that they have not seen.
+"""Trains the models that choose the main text of a page, and tells how good they are on pages not seen before.
 
 `python -m tools.train_text [--write]`: needs LightGBM, the corpora (`LYCOSA_CORPORA`, or `../shared/corpora`), no
 network and no GPU. Five folds by domain: the figures are of each fold by models that were trained on the others.

@@ -21,7 +21,6 @@ from tests.dispatch.service import Service
 QUOTAS = """
 [services.crawl]
 rate = 5000
-robots = false
 """
 
 #: Pages of each host.

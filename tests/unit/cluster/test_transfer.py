@@ -87,7 +87,7 @@ def test_each_partition_begins_with_what_the_log_has_of_it(tmp_path: Path) -> No
     (state / IMPORTED).touch()
     loaded = Loaded(JOB, tmp_path / "own", state)
     budgets, counts, waiting = [], Counter[str](), set[str]()
-    for number, part in enumerate(loaded.parts):
+    for part in loaded.parts:
         position, beside = part.load(0)
         assert position == 0
         assert len(part.restored(True, 0)) == 0
