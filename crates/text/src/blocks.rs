@@ -62,46 +62,46 @@ impl Within {
 #[derive(Clone, Copy, Debug)]
 pub struct Container {
     /// The element.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// The container around it; its own number for the outermost one.
-    pub parent: u32,
+    pub(crate) parent: u32,
     /// Elements around it.
-    pub depth: u16,
+    pub(crate) depth: u16,
     /// List elements around it.
-    pub list_depth: u8,
+    pub(crate) list_depth: u8,
     /// What is true of it.
-    pub within: Within,
+    pub(crate) within: Within,
     /// A hash of its tag, its classes, and those of the containers around it: alike elements have the same.
-    pub path: u32,
+    pub(crate) path: u32,
     /// A hash of its tag and classes.
-    pub own: u32,
+    pub(crate) own: u32,
     /// Of all blocks in it: how many, characters, characters in links, links, and words.
-    pub blocks: u32,
-    pub characters: u32,
-    pub linked: u32,
-    pub links: u32,
-    pub words: u32,
+    pub(crate) blocks: u32,
+    pub(crate) characters: u32,
+    pub(crate) linked: u32,
+    pub(crate) links: u32,
+    pub(crate) words: u32,
 }
 
 /// A run of text.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// Its container's number.
-    pub container: u32,
+    pub(crate) container: u32,
     /// Where its text is in [`Blocks::text`].
-    pub text: Range<usize>,
+    pub(crate) text: Range<usize>,
     /// The first and the last text of it in the tree.
-    pub nodes: (NodeId, NodeId),
+    pub(crate) nodes: (NodeId, NodeId),
     /// Characters without spaces; those of them in links, and in bold or emphasised text.
-    pub characters: u32,
-    pub linked: u32,
-    pub strong: u32,
+    pub(crate) characters: u32,
+    pub(crate) linked: u32,
+    pub(crate) strong: u32,
     /// Words: runs of letters and digits, or single characters of scripts without spaces.
     pub words: u32,
     /// Links, images, and single line breaks in it.
-    pub links: u16,
-    pub images: u16,
-    pub breaks: u16,
+    pub(crate) links: u16,
+    pub(crate) images: u16,
+    pub(crate) breaks: u16,
 }
 
 /// All blocks of a page.
@@ -134,7 +134,6 @@ impl Blocks {
 /// An element that the walk is in.
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    node: NodeId,
     container: u32,
     is_block: bool,
     link: bool,
@@ -173,7 +172,6 @@ impl<'a> Walk<'a> {
         };
         let blocks = Blocks { containers: vec![page], ..Blocks::default() };
         let level = Level {
-            node: Tree::ROOT,
             container: 0,
             is_block: true,
             link: false,
@@ -269,7 +267,6 @@ impl<'a> Walk<'a> {
             open.links = open.links.saturating_add(1);
         }
         self.levels.push(Level {
-            node,
             container,
             is_block,
             link: before.link || is_link,

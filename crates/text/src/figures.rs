@@ -6,40 +6,40 @@ use crate::blocks::is_of_script_without_spaces;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TextFigures {
     /// Characters but spaces.
-    pub characters: u32,
-    pub letters: u32,
-    pub digits: u32,
-    pub capitals: u32,
+    pub(crate) characters: u32,
+    pub(crate) letters: u32,
+    pub(crate) digits: u32,
+    pub(crate) capitals: u32,
     /// Commas and semicolons, also of other scripts.
-    pub commas: u32,
+    pub(crate) commas: u32,
     /// Ends of sentences.
-    pub sentences: u32,
-    pub colons: u32,
+    pub(crate) sentences: u32,
+    pub(crate) colons: u32,
     /// Bars, bullets, arrows and slashes, which separate entries of menus.
-    pub separators: u32,
-    pub quotes: u32,
-    pub currencies: u32,
+    pub(crate) separators: u32,
+    pub(crate) quotes: u32,
+    pub(crate) currencies: u32,
     /// Characters that program code has more of than prose.
-    pub code: u32,
+    pub(crate) code: u32,
     /// Characters of scripts without spaces between words.
-    pub unspaced: u32,
+    pub(crate) unspaced: u32,
     /// Words of at most three letters: articles and prepositions.
-    pub short_words: u32,
+    pub(crate) short_words: u32,
     /// Words that begin with a capital.
-    pub capital_words: u32,
+    pub(crate) capital_words: u32,
     /// Words that are numbers.
-    pub numbers: u32,
-    pub words: u32,
-    pub longest_word: u32,
+    pub(crate) numbers: u32,
+    pub(crate) words: u32,
+    pub(crate) longest_word: u32,
     /// Line breaks.
-    pub lines: u32,
-    pub has_copyright: bool,
-    pub has_at: bool,
-    pub begins_with_capital: bool,
-    pub begins_with_digit: bool,
-    pub ends_sentence: bool,
-    pub ends_with_colon: bool,
-    pub ends_with_ellipsis: bool,
+    pub(crate) lines: u32,
+    pub(crate) has_copyright: bool,
+    pub(crate) has_at: bool,
+    pub(crate) begins_with_capital: bool,
+    pub(crate) begins_with_digit: bool,
+    pub(crate) ends_sentence: bool,
+    pub(crate) ends_with_colon: bool,
+    pub(crate) ends_with_ellipsis: bool,
 }
 
 impl TextFigures {

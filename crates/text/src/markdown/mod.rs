@@ -104,7 +104,7 @@ struct Writer<'a> {
     is_open: bool,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     /// Writes what is in an element: its inline parts as paragraphs.
     fn children(&mut self, node: NodeId, depth: usize) {
         let mut inline = Inline::new(self.tree, self.kept, self.options);
@@ -148,7 +148,7 @@ impl Writer<'_> {
     }
 
     /// Writes inline text as a paragraph, if there is some.
-    fn paragraph(&mut self, inline: &mut Inline<'_>) {
+    fn paragraph(&mut self, inline: &mut Inline<'a>) {
         let text = std::mem::replace(inline, Inline::new(self.tree, self.kept, self.options)).text();
         if !text.is_empty() {
             self.lines(&text);
@@ -232,7 +232,12 @@ impl Writer<'_> {
         }
         let (length, before) = (self.prefix.len(), self.out.len());
         self.prefix.push_str(&" ".repeat(marker.len().max(if marker.is_empty() { 2 } else { 0 })));
-        if self.is_block(item) && self.tree.tag(item) != Tag::Li {
+        if !self.is_block(item) {
+            // Text of a list that is in no item.
+            let mut inline = Inline::new(self.tree, self.kept, self.options);
+            inline.add(item);
+            self.paragraph(&mut inline);
+        } else if !matches!(self.tree.tag(item), Tag::Li | Tag::Dd) {
             self.block(item, depth + 1);
         } else {
             self.item_children(item, depth + 1);

@@ -78,16 +78,13 @@ fn what_is_not_chosen_is_not_written() {
 
 proptest! {
     #[test]
-    fn every_word_is_written_once(html in "(<(div|p|h1|ul|ol|li|table|tr|td|blockquote|b|i|a href=/|code|pre|br)>|</(div|p|li|ul|a|b|table)>|[0-9]{1,3}[a-z]| ){0,50}") {
+    fn every_letter_is_written_once_and_in_its_place(html in "(<(div|p|h1|ul|ol|li|table|tr|td|blockquote|b|i|a href=/|code|pre|br)>|</(div|p|li|ul|a|b|table)>|[0-9]{1,3}[a-z]| ){0,50}") {
         let tree = parse(&html, &Limits::default());
         let blocks = Blocks::of(&tree);
         let all = vec![true; blocks.all.len()];
         let text = markdown(&tree, &blocks, &all, Options::default());
-        let words = |text: &str| {
-            let mut words: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.ends_with(|c: char| c.is_alphabetic())).map(str::to_owned).collect();
-            words.sort();
-            words
-        };
-        prop_assert_eq!(words(&text), words(&blocks.text), "{}", text);
+        // Numbers of lists are no text of the page.
+        let letters = |text: &str| text.chars().filter(|character| character.is_alphabetic()).collect::<String>();
+        prop_assert_eq!(letters(&text), letters(&blocks.text), "{}", text);
     }
 }
