@@ -114,9 +114,11 @@ class Blocks:
         target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
         self._program = str(target / "release" / "examples" / "blocks")
         self._process = subprocess.Popen([self._program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.names = subprocess.run(
+        named = subprocess.run(
             [self._program, "names"], check=True, capture_output=True, text=True
         ).stdout.split()
+        self.names = [name for name in named if not name.startswith("context_")]
+        self.context = len(named) - len(self.names)
 
     def describe(self, page: Page, first: Rows | None = None) -> Rows:
         """The numbers of a page's blocks; with first probabilities those of the context behind them."""
@@ -136,7 +138,7 @@ class Blocks:
         own = numbers[: count * width].reshape(count, width)
         if first is None:
             return own
-        return np.hstack([own, numbers[count * width :].reshape(count, -1)])
+        return np.hstack([own, numbers[count * width :].reshape(count, self.context)])
 
 
 TOKEN = re.compile(r"[㐀-鿿豈-﫿぀-ヿ]|[^\W㐀-鿿豈-﫿぀-ヿ]+")

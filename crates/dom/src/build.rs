@@ -377,10 +377,9 @@ impl Builder {
     fn insert(&mut self, tag: Tag, is_foreign: bool) {
         let span = self.attributes();
         let current = self.current();
-        let is_misplaced = current.tag.is_table_part()
-            && !current.is_foreign
-            && !(tag.is_table_part() && tag != Tag::Table)
-            && !matches!(
+        let is_row = tag.is_table_part() && tag != Tag::Table;
+        let belongs = is_row
+            || matches!(
                 tag,
                 Tag::Td
                     | Tag::Th
@@ -390,8 +389,10 @@ impl Builder {
                     | Tag::Script
                     | Tag::Style
                     | Tag::Template
-            )
-            && !(matches!(tag, Tag::Form | Tag::Input));
+                    | Tag::Form
+                    | Tag::Input
+            );
+        let is_misplaced = current.tag.is_table_part() && !current.is_foreign && !belongs;
         let id = match is_misplaced {
             true => self.append_before_table(span, tag, false),
             false => self.append(current.id, span, tag, false),

@@ -17,8 +17,8 @@ const MOST: u32 = 3;
 /// What a frontier has recorded.
 enum Record {
     Seeds(Vec<CrawlUrl>),
-    Leased(Request, Micros),
-    Outcome(Outcome),
+    Leased(Box<Request>, Micros),
+    Outcome(Box<Outcome>),
     Heard(Vec<u8>),
     Told(Vec<u8>),
 }
@@ -143,11 +143,11 @@ impl Cluster {
         }
         member.frontier.judge(&mut pages);
         member.frontier.done(&pages, now).unwrap();
-        member.journal.extend(pages.into_iter().map(Record::Outcome));
+        member.journal.extend(pages.into_iter().map(|page| Record::Outcome(Box::new(page))));
         let requests = member.frontier.take(100, now).unwrap();
         for request in requests {
             let (address, member) = (request.route.addresses()[0], &mut self.members[who]);
-            member.journal.push(Record::Leased(request.clone(), now));
+            member.journal.push(Record::Leased(Box::new(request.clone()), now));
             member.out.push((request, now + (seconds * SECOND as f64) as Micros));
             self.started(address);
         }

@@ -10,13 +10,15 @@ use std::io::{self, Read, Write};
 
 use lycosa_dom::{Limits, parse};
 use lycosa_text::blocks::Blocks;
-use lycosa_text::context::context;
+use lycosa_text::context::{COUNT, context};
 use lycosa_text::features::{NAMES, features};
 
 fn main() -> io::Result<()> {
     let (mut from, mut into) = (io::stdin().lock(), io::stdout().lock());
     if std::env::args().nth(1).as_deref() == Some("names") {
-        return writeln!(into, "{}", NAMES.join("\n"));
+        let context = (0..COUNT).map(|number| format!("context_{number}"));
+        let names = NAMES.iter().map(ToString::to_string).chain(context);
+        return writeln!(into, "{}", names.collect::<Vec<_>>().join("\n"));
     }
     while let Some(page) = frame(&mut from)? {
         let Some(given) = frame(&mut from)? else { break };

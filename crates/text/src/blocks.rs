@@ -73,8 +73,6 @@ pub struct Container {
     pub(crate) within: Within,
     /// A hash of its tag, its classes, and those of the containers around it: alike elements have the same.
     pub(crate) path: u32,
-    /// A hash of its tag and classes.
-    pub(crate) own: u32,
     /// Of all blocks in it: how many, characters, characters in links, links, and words.
     pub(crate) blocks: u32,
     pub(crate) characters: u32,
@@ -163,7 +161,6 @@ impl<'a> Walk<'a> {
             list_depth: 0,
             within: Within::default(),
             path: 0,
-            own: 0,
             blocks: 0,
             characters: 0,
             linked: 0,
@@ -171,13 +168,7 @@ impl<'a> Walk<'a> {
             words: 0,
         };
         let blocks = Blocks { containers: vec![page], ..Blocks::default() };
-        let level = Level {
-            container: 0,
-            is_block: true,
-            link: false,
-            strong: false,
-            preformatted: false,
-        };
+        let level = Level { container: 0, is_block: true, link: false, strong: false, preformatted: false };
         Walk { tree, blocks, levels: vec![level], open: None, space: false, line_breaks: 0 }
     }
 
@@ -312,7 +303,6 @@ impl<'a> Walk<'a> {
                 + u8::from(matches!(tag, Tag::Ul | Tag::Ol | Tag::Menu) && around.list_depth < 99),
             within,
             path: around.path.rotate_left(5) ^ own,
-            own,
             blocks: 0,
             characters: 0,
             linked: 0,

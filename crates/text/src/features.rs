@@ -76,9 +76,9 @@ features! { |at|
     place_of_characters = at.page.before[at.index] as f32 / at.page.characters(),
     index = ln(at.index as u32),
     index_from_end = ln((at.page.blocks.all.len() - 1 - at.index) as u32),
-    from_heading = at.page.from_heading(at.index),
-    from_heading_characters = at.page.from_heading_characters(at.index),
-    from_title = at.page.from_title(at.index),
+    from_heading = at.page.blocks_since_heading(at.index),
+    from_heading_characters = at.page.characters_since_heading(at.index),
+    from_title = at.page.blocks_since_title(at.index),
     depth = at.container().depth,
     list_depth = at.container().list_depth,
     // Elements around it.
@@ -373,17 +373,17 @@ impl<'a> Page<'a> {
     }
 
     /// Blocks since the last heading.
-    fn from_heading(&self, index: usize) -> f32 {
+    fn blocks_since_heading(&self, index: usize) -> f32 {
         ln(self.since_heading[index].0)
     }
 
     /// Characters since the last heading.
-    fn from_heading_characters(&self, index: usize) -> f32 {
+    fn characters_since_heading(&self, index: usize) -> f32 {
         ln(self.since_heading[index].1)
     }
 
     /// Blocks from the page's own heading: negative before it; -9 if there is none.
-    fn from_title(&self, index: usize) -> f32 {
+    fn blocks_since_title(&self, index: usize) -> f32 {
         match self.title_at {
             None => -9.0,
             Some(at) if index >= at => ln((index - at) as u32),
