@@ -26,13 +26,15 @@ from urllib.parse import urlsplit
 
 import lightgbm
 import numpy as np
+import scipy.optimize
+import scipy.sparse
 from numpy.typing import NDArray
 
 CORPORA = Path(os.environ.get("LYCOSA_CORPORA", Path(__file__).parents[2] / "shared" / "corpora")) / "text"
 MODELS = Path(__file__).parents[1] / "crates" / "text" / "models"
 
-#: Folds of pages, by domain; folds of the training pages, for probabilities of pages that a first model has not seen.
-FOLDS, INNER = 5, 5
+#: Folds of pages, by domain.
+FOLDS = 5
 
 #: Words that are alike in this many in a row are of the page's text.
 RUN = 3
@@ -59,7 +61,18 @@ SETTINGS: dict[str, Any] = {
 }
 TREES = 100
 
+#: Kinds of pages, in the order of `crates/text/src/kind.rs`; how strongly weights are held at 0.
+KINDS = ("article", "forum", "product", "collection", "listing", "documentation", "service")
+DOUBT_OF_KIND = 1.0
+
+#: Where words stand: in classes, in the text, in the heading before it.
+SOURCES = 3
+
+#: Domains that a word has to be of; of how many its share is taken to be the usual one.
+LEAST, DOUBT = 4, 4.0
+
 Rows = NDArray[np.float32]
+EMPTY = np.zeros(0, np.int64)
 
 
 @dataclass(slots=True)
@@ -73,15 +86,22 @@ class Page:
     gold: str
     texts: list[str] = field(default_factory=list)
     words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    rows: Rows = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    domain: str = ""
+    url: str = ""
+    of_kind: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # words that tell of it
+    tokens: list[NDArray[np.int64]] = field(default_factory=list)  # block << 32 | hash, by source
     labels: Rows = field(default_factory=lambda: np.zeros(0, np.float32))
     weights: Rows = field(default_factory=lambda: np.zeros(0, np.float32))
 
 
-def fold_of(row: dict[str, Any]) -> int:
-    """The fold of a page: pages of one domain are in one fold."""
+def domain_of(row: dict[str, Any]) -> str:
+    """The domain of a page; its own name if it is not known."""
     host = urlsplit(row.get("url") or "").hostname or row["id"]
-    domain = ".".join(host.split(".")[-2:])
+    return ".".join(host.split(".")[-2:])
+
+
+def fold_of(domain: str) -> int:
+    """The fold of a domain."""
     return int(hashlib.md5(domain.encode(), usedforsecurity=False).hexdigest(), 16) % FOLDS
 
 
@@ -103,7 +123,8 @@ def pages() -> list[Page]:
     for line in (CORPORA / "gold.jsonl").open(encoding="utf-8"):
         row = json.loads(line)
         html = decoded(gzip.decompress((CORPORA / row["html"]).read_bytes()))
-        found.append(Page(row["html"], row["set"], fold_of(row), html, row["text"]))
+        domain = domain_of(row)
+        found.append(Page(row["html"], row["set"], fold_of(domain), html, row["text"], domain, row.get("url") or ""))
     return found
 
 
@@ -122,12 +143,39 @@ class Blocks:
         self.names = [name for name in named if not name.startswith("context_")]
         self.context = len(named) - len(self.names)
 
-    def describe(self, page: Page, first: Rows | None = None) -> Rows:
+    def _send(self, *frames: bytes) -> IO[bytes]:
+        """Send frames; returns where the answer comes."""
+        into = cast(IO[bytes], self._process.stdin)
+        into.write(b"".join(struct.pack("<I", len(frame)) + frame for frame in frames))
+        into.flush()
+        return cast(IO[bytes], self._process.stdout)
+
+    def use(self, tables: bytes) -> None:
+        """Describe pages by these tables of words from now on."""
+        self._send(b"T" + tables)
+
+    def words(self, page: Page) -> None:
+        """Read the words that may tell something of a page's blocks."""
+        out, found = self._send(b"W" + page.html), list[list[NDArray[np.int64]]]()
+        for index in range(len(page.texts)):
+            of_block = []
+            for _ in range(SOURCES):
+                count = int(struct.unpack("<I", out.read(4))[0])
+                hashes = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
+                of_block.append(hashes | index << 32)
+            found.append(of_block)
+        page.tokens = [np.concatenate([one[source] for one in found] or [EMPTY]) for source in range(SOURCES)]
+
+    def words_of_kind(self, page: Page) -> None:
+        """Read the words that may tell of a page's kind."""
+        out = self._send(b"U" + page.url.encode(), b"K" + page.html)
+        count = int(struct.unpack("<I", out.read(4))[0])
+        page.of_kind = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
+
+    def describe(self, page: Page, kinds: Rows, first: Rows | None = None) -> Rows:
         """The numbers of a page's blocks; with first probabilities those of the context behind them."""
         given = b"" if first is None else first.astype("<f4").tobytes()
-        into, out = cast(IO[bytes], self._process.stdin), cast(IO[bytes], self._process.stdout)
-        into.write(struct.pack("<I", len(page.html)) + page.html + struct.pack("<I", len(given)) + given)
-        into.flush()
+        out = self._send(b"D" + page.html, kinds.astype("<f4").tobytes(), given)
 
         def number() -> int:
             return int(struct.unpack("<I", out.read(4))[0])
@@ -141,6 +189,114 @@ class Blocks:
         if first is None:
             return own
         return np.hstack([own, numbers[count * width :].reshape(count, self.context)])
+
+
+class Words:
+    """How often blocks with a word are of the main text, by fold: of each domain at most once."""
+
+    def __init__(self, found: Sequence[Page]) -> None:
+        """Count."""
+        domains = {page.domain: number for number, page in enumerate(found)}
+        fold_of_domain = np.zeros(len(domains) + len(found), np.int64)
+        for page in found:
+            fold_of_domain[domains[page.domain]] = page.fold
+        self.hashes, self._counts = [], []
+        for source in range(SOURCES):
+            pairs, good, weight = [], [], []
+            for page in found:
+                blocks, hashes = page.tokens[source] >> 32, page.tokens[source] & 0xFFFFFFFF
+                pairs.append(hashes << 20 | domains[page.domain])
+                weight.append(page.weights[blocks])
+                good.append(page.weights[blocks] * (page.labels[blocks] >= 0.5))
+            unique, inverse = np.unique(np.concatenate(pairs), return_inverse=True)
+            share = np.bincount(inverse, np.concatenate(good)) / np.maximum(
+                np.bincount(inverse, np.concatenate(weight)), 1e-9
+            )
+            words, place = np.unique(unique >> 20, return_inverse=True)
+            folds = fold_of_domain[unique & 0xFFFFF]
+            counts = np.zeros((2, FOLDS, len(words)))
+            np.add.at(counts[0], (folds, place), share)
+            np.add.at(counts[1], (folds, place), 1 - share)
+            common = counts.sum((0, 1)) >= LEAST
+            self.hashes.append(words[common])
+            self._counts.append(counts[:, :, common])
+
+    def tables(self, folds: set[int]) -> bytes:
+        """The tables of some folds, as `crates/text/src/tokens.rs` reads them."""
+        encoded = b"lycotab1"
+        for hashes, counts in zip(self.hashes, self._counts, strict=True):
+            good, bad = counts[:, sorted(folds)].sum(1)
+            prior = good.sum() / (good.sum() + bad.sum())
+            odds = np.log((good + prior * DOUBT) / (bad + (1 - prior) * DOUBT)) - np.log(prior / (1 - prior))
+            steps = np.clip(np.rint(odds * 32), -127, 127).astype(np.int8)
+            chosen = (good + bad >= LEAST) & (steps != 0) & (hashes != 0)
+            entries = np.zeros(int(chosen.sum()), np.dtype([("hash", "<u4"), ("value", "i1")]))
+            entries["hash"], entries["value"] = hashes[chosen], steps[chosen]
+            encoded += struct.pack("<I", len(entries)) + entries.tobytes()
+        return encoded
+
+
+class Kinds:
+    """What words tell of a page's kind."""
+
+    def __init__(self, found: Sequence[Page]) -> None:
+        """Keep the words that some pages have."""
+        words, counts = np.unique(np.concatenate([page.of_kind for page in found]), return_counts=True)
+        self.words = words[counts >= LEAST]
+        self._found = found
+        self._rows = {page.name: np.searchsorted(self.words, page.of_kind) for page in found}
+        for page in found:
+            places = np.minimum(self._rows[page.name], len(self.words) - 1)
+            self._rows[page.name] = places[self.words[places] == page.of_kind]
+
+    def _matrix(self, some: Sequence[Page]) -> Any:
+        """Which page has which word."""
+        rows = [self._rows[page.name] for page in some]
+        ends = np.cumsum([0] + [len(row) for row in rows])
+        data = np.ones(int(ends[-1]))
+        return scipy.sparse.csr_matrix((data, np.concatenate(rows), ends), (len(some), len(self.words)))
+
+    def train(self, folds: set[int]) -> NDArray[np.int8]:
+        """The weights of words, by the pages of some folds whose kind is known."""
+        some = [page for page in self._found if page.fold in folds and kind_of(page) is not None]
+        known, matrix = np.array([kind_of(page) for page in some]), self._matrix(some)
+        per_domain = Counter(page.domain for page in some)
+        weights = np.array([per_domain[page.domain] ** -0.5 for page in some])
+        wanted = np.eye(len(KINDS))[known]
+
+        def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            values = flat.reshape(-1, len(KINDS))
+            sums = matrix @ values
+            sums -= sums.max(1, keepdims=True)
+            sums -= np.log(np.exp(sums).sum(1, keepdims=True))
+            error = (np.exp(sums) - wanted) * weights[:, None]
+            gradient = matrix.T @ error + DOUBT_OF_KIND * values
+            return float(-(weights * (sums * wanted).sum(1)).sum() + DOUBT_OF_KIND / 2 * (flat**2).sum()), gradient.ravel()
+
+        made = scipy.optimize.minimize(
+            loss, np.zeros(len(self.words) * len(KINDS)), jac=True, method="L-BFGS-B", options={"maxiter": 60}
+        )
+        steps: NDArray[np.int8] = np.clip(np.rint(made.x.reshape(-1, len(KINDS)) * 32), -127, 127).astype(np.int8)
+        return steps
+
+    def probabilities(self, page: Page, weights: NDArray[np.int8]) -> Rows:
+        """The probabilities of a page's kind."""
+        sums = weights[self._rows[page.name]].astype(np.float32).sum(0) / 32
+        parts = np.exp(sums - sums.max())
+        return cast(Rows, parts / parts.sum())
+
+    def encoded(self, weights: NDArray[np.int8]) -> bytes:
+        """Weights as `crates/text/src/kind.rs` reads them."""
+        chosen = weights.any(1)
+        entries = np.zeros(int(chosen.sum()), np.dtype([("hash", "<u4"), ("weights", "i1", len(KINDS))]))
+        entries["hash"], entries["weights"] = self.words[chosen], weights[chosen]
+        return b"lycokin1" + entries.tobytes()
+
+
+def kind_of(page: Page) -> int | None:
+    """The number of a page's kind, if the corpus tells it."""
+    name = {"scrapinghub": "article", "readability": "article"}.get(page.kind, page.kind.rpartition("-")[2])
+    return KINDS.index(name) if name in KINDS else None
 
 
 TOKEN = re.compile(r"[㐀-鿿豈-﫿぀-ヿ]|[^\W㐀-鿿豈-﫿぀-ヿ]+")
@@ -219,17 +375,63 @@ def probabilities(model: lightgbm.Booster, rows: Rows) -> Rows:
     return cast(Rows, model.predict(rows)).astype(np.float32) if len(rows) else np.zeros(0, np.float32)
 
 
-def train_both(blocks: Blocks, training: Sequence[Page]) -> tuple[lightgbm.Booster, lightgbm.Booster]:
-    """Train both models: the second one on first probabilities of pages that their model has not seen."""
-    rows: list[Rows] = []
-    inner = [
-        train(others, [page.rows for page in others])
-        for part in range(INNER)
-        for others in [[page for index, page in enumerate(training) if index % INNER != part]]
-    ]
-    for index, page in enumerate(training):
-        rows.append(blocks.describe(page, probabilities(inner[index % INNER], page.rows)))
-    return train(training, [page.rows for page in training]), train(training, rows)
+@dataclass(slots=True)
+class Learnt:
+    """What is learnt of the pages of some folds."""
+
+    tables: bytes
+    kinds: NDArray[np.int8]
+    first: lightgbm.Booster | None = None
+    second: lightgbm.Booster | None = None
+
+
+class Training:
+    """All pages, and what is learnt of some of them."""
+
+    def __init__(self, blocks: Blocks, found: Sequence[Page]) -> None:
+        """Learn nothing yet."""
+        self.blocks, self.found = blocks, found
+        self.words, self.kinds = Words(found), Kinds(found)
+        self._of_words: dict[frozenset[int], Learnt] = {}
+
+    def learn_words(self, folds: set[int]) -> Learnt:
+        """Tables of words, and what they tell of kinds."""
+        key = frozenset(folds)
+        if key not in self._of_words:
+            self._of_words[key] = Learnt(self.words.tables(folds), self.kinds.train(folds))
+        known = self._of_words[key]
+        return Learnt(known.tables, known.kinds)
+
+    def rows(self, page: Page, learnt: Learnt, first: Rows | None = None) -> Rows:
+        """The numbers of a page's blocks."""
+        self.blocks.use(learnt.tables)
+        return self.blocks.describe(page, self.kinds.probabilities(page, learnt.kinds), first)
+
+    def learn(self, folds: set[int]) -> Learnt:
+        """All of it.
+
+        What is known of a page when the models are trained comes from pages of other domains: its words by those of
+        other folds, and its first probabilities by a model of other folds.
+        """
+        training = [page for page in self.found if page.fold in folds]
+        without = {fold: self.learn_words(folds - {fold}) for fold in folds}
+        rows = {page.name: self.rows(page, without[page.fold]) for page in training}
+        second = dict[str, Rows]()
+        for fold in folds:
+            others = [page for page in training if page.fold != fold]
+            model = train(others, [rows[page.name] for page in others])
+            for page in (page for page in training if page.fold == fold):
+                second[page.name] = self.rows(page, without[fold], probabilities(model, rows[page.name]))
+        learnt = self.learn_words(folds)
+        learnt.first = train(training, [rows[page.name] for page in training])
+        learnt.second = train(training, [second[page.name] for page in training])
+        return learnt
+
+    def judge(self, page: Page, learnt: Learnt) -> tuple[Rows, Rows]:
+        """The probabilities of a page's blocks: those of the first model, and of both."""
+        assert learnt.first is not None and learnt.second is not None
+        first = probabilities(learnt.first, self.rows(page, learnt))
+        return first, probabilities(learnt.second, self.rows(page, learnt, first))
 
 
 def choose(page: Page, found: Rows) -> str:
@@ -306,8 +508,11 @@ def main() -> None:
     arguments = parser.parse_args()
     blocks, found = Blocks(), pages()
     for page in found:
-        page.rows = blocks.describe(page)
+        blocks.describe(page, np.zeros(len(KINDS), np.float32))
         label(page)
+        blocks.words(page)
+        blocks.words_of_kind(page)
+    training = Training(blocks, found)
     print(
         f"{len(found)} pages, {sum(len(page.texts) for page in found):,} blocks, {len(blocks.names)} features",
         flush=True,
@@ -318,19 +523,28 @@ def main() -> None:
     }
     print("what the best choice of blocks would reach:", *report(found, best), sep="\n", flush=True)
     texts: list[dict[str, str]] = [{}, {}]
+    right, all_kinds = Counter[str](), Counter[str]()
     for fold in range(FOLDS):
-        models = train_both(blocks, [page for page in found if page.fold != fold])
+        learnt = training.learn(set(range(FOLDS)) - {fold})
         for page in (page for page in found if page.fold == fold):
-            first = probabilities(models[0], page.rows)
-            texts[0][page.name] = choose(page, first)
-            texts[1][page.name] = choose(page, probabilities(models[1], blocks.describe(page, first)))
+            for made, found_of in zip(texts, training.judge(page, learnt), strict=True):
+                made[page.name] = choose(page, found_of)
+            if page.kind.startswith("wcxb"):
+                all_kinds[page.kind] += 1
+                guess = int(training.kinds.probabilities(page, learnt.kinds).argmax())
+                right[page.kind] += guess == kind_of(page)
         print(f"fold {fold + 1} of {FOLDS}", flush=True)
+    print("kinds:", *(f"{kind} {right[kind]} of {count}" for kind, count in all_kinds.items()), sep="\n  ")
     for text, made in zip(("the first model alone", "both"), texts, strict=True):
         print(f"{text}:", *report(found, made), sep="\n", flush=True)
     if arguments.write:
         MODELS.mkdir(exist_ok=True)
-        for name, model in zip(("first", "second"), train_both(blocks, found), strict=True):
-            (MODELS / f"{name}.bin").write_bytes(encoded(model))
+        learnt = training.learn(set(range(FOLDS)))
+        assert learnt.first is not None and learnt.second is not None
+        (MODELS / "words.bin").write_bytes(learnt.tables)
+        (MODELS / "kinds.bin").write_bytes(training.kinds.encoded(learnt.kinds))
+        (MODELS / "first.bin").write_bytes(encoded(learnt.first))
+        (MODELS / "second.bin").write_bytes(encoded(learnt.second))
 
 
 if __name__ == "__main__":

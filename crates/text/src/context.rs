@@ -107,8 +107,8 @@ fn runs(first: &[f32]) -> Vec<Run> {
     runs
 }
 
-/// Chooses the blocks with which the expected F1 of words is greatest: the likeliest ones, as many as that says.
-pub fn choose(blocks: &Blocks, probabilities: &[f32]) -> Vec<bool> {
+/// Chooses the blocks with which the expected F1 of words is greatest: the likeliest ones, as many as that says. Returns that F1, too.
+pub fn choose(blocks: &Blocks, probabilities: &[f32]) -> (Vec<bool>, f32) {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|one, other| probabilities[*other].total_cmp(&probabilities[*one]));
     let words = |index: usize| blocks.all[index].words.max(1) as f32;
@@ -124,7 +124,7 @@ pub fn choose(blocks: &Blocks, probabilities: &[f32]) -> Vec<bool> {
     }
     let mut is_chosen = vec![false; probabilities.len()];
     order.iter().take(count).for_each(|index| is_chosen[*index] = true);
-    is_chosen
+    (is_chosen, best.min(1.0))
 }
 
 #[cfg(test)]
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn the_likeliest_are_chosen() {
         let blocks = Blocks::of(&parse("<p>one two three<p>a<p>four five six", &Limits::default()));
-        assert_eq!(choose(&blocks, &[0.9, 0.1, 0.8]), [true, false, true]);
-        assert_eq!(choose(&blocks, &[0.2, 0.05, 0.1]), [true, false, false], "something is always chosen");
-        assert_eq!(choose(&Blocks::default(), &[]), []);
+        assert_eq!(choose(&blocks, &[0.9, 0.1, 0.8]).0, [true, false, true]);
+        assert_eq!(choose(&blocks, &[0.2, 0.05, 0.1]).0, [true, false, false], "something is always chosen");
+        assert_eq!(choose(&Blocks::default(), &[]), (Vec::new(), 0.0));
     }
 }

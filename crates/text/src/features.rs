@@ -8,7 +8,9 @@ use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::blocks::{Block, Blocks, Container, Place};
 use crate::figures::TextFigures;
+use crate::kind::KINDS;
 use crate::stated::{self, Stated};
+use crate::tokens::{self, Evidence, Source, Tables};
 
 /// Containers around a block whose figures are among its own.
 const AROUND: usize = 4;
@@ -66,6 +68,17 @@ features! { |at|
     title_words = at.page.of_title[at.index],
     heading_words = at.page.of_heading[at.index],
     again = at.page.again[at.index].min(9),
+    // What words say: of the classes around it, of its text, of the heading before it.
+    class_own = at.classes().mean,
+    class_most = at.classes().most,
+    class_least = at.classes().least,
+    class_sum = at.classes().sum,
+    word_mean = at.page.of_words[at.index].mean,
+    word_most = at.page.of_words[at.index].most,
+    word_least = at.page.of_words[at.index].least,
+    word_sum = at.page.of_words[at.index].sum,
+    heading_mean = at.page.of_headings[at.index].mean,
+    heading_sum = at.page.of_headings[at.index].sum,
     stated_description = at.page.stated[at.index][0],
     stated_body = at.page.stated[at.index][1],
     stated_name = at.page.stated[at.index][2],
@@ -177,11 +190,19 @@ features! { |at|
     page_code = at.page.in_code,
     page_unspaced = at.page.unspaced,
     page_type = at.page.kind,
+    page_article = at.page.kinds[0],
+    page_forum = at.page.kinds[1],
+    page_product = at.page.kinds[2],
+    page_collection = at.page.kinds[3],
+    page_listing = at.page.kinds[4],
+    page_documentation = at.page.kinds[5],
+    page_service = at.page.kinds[6],
 }
 
-/// Returns the numbers of all blocks of a page, one block after the other: [`NAMES`] of each.
-pub fn features(tree: &Tree, blocks: &Blocks) -> Vec<f32> {
-    let page = Page::of(tree, blocks);
+/// Returns the numbers of all blocks of a page, one block after the other: [`NAMES`] of each. kinds: probabilities of the page's kind.
+pub fn features(tree: &Tree, blocks: &Blocks, tables: &Tables, kinds: &[f32; KINDS]) -> Vec<f32> {
+    let mut page = Page::of(tree, blocks, tables);
+    page.kinds = *kinds;
     let mut numbers = Vec::with_capacity(blocks.all.len() * NAMES.len());
     for (index, block) in blocks.all.iter().enumerate() {
         let mut around = [0; AROUND];
@@ -198,7 +219,7 @@ pub fn features(tree: &Tree, blocks: &Blocks) -> Vec<f32> {
 /// What a page states that it is.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(u8)]
-enum Kind {
+enum StatedKind {
     #[default]
     Unknown,
     Article,
@@ -237,6 +258,10 @@ struct Page<'a> {
     has_stated: f32,
     /// How often each block's text was on the page before.
     again: Vec<u32>,
+    /// What the classes of each container say, the words of each block, and those of the heading before it.
+    of_classes: Vec<Evidence>,
+    of_words: Vec<Evidence>,
+    of_headings: Vec<Evidence>,
     alike: HashMap<u32, Alike>,
     /// The region of each container.
     regions: Vec<u32>,
@@ -253,11 +278,12 @@ struct Page<'a> {
     images: u32,
     currencies: u32,
     kind: u8,
+    kinds: [f32; KINDS],
 }
 
 impl<'a> Page<'a> {
     /// Looks at a page.
-    fn of(tree: &'a Tree, blocks: &'a Blocks) -> Self {
+    fn of(tree: &'a Tree, blocks: &'a Blocks, tables: &Tables) -> Self {
         let texts: Vec<_> = blocks.all.iter().map(|block| TextFigures::of(blocks.text_of(block))).collect();
         let total = blocks.containers[0].characters.max(1) as f32;
         let part = |is_it: &dyn Fn(&Block) -> bool| {
@@ -288,6 +314,9 @@ impl<'a> Page<'a> {
             stated: Vec::with_capacity(blocks.all.len()),
             has_stated: 0.0,
             again: Vec::with_capacity(blocks.all.len()),
+            of_classes: tokens::of_containers(tree, blocks, tables),
+            of_words: Vec::with_capacity(blocks.all.len()),
+            of_headings: Vec::with_capacity(blocks.all.len()),
             alike: HashMap::new(),
             regions: regions(blocks),
             prose: part(&|block| block.words >= 20 && block.linked * 3 < block.characters),
@@ -303,14 +332,17 @@ impl<'a> Page<'a> {
             images,
             currencies: texts.iter().map(|text| text.currencies).sum(),
             kind: kind_of(tree) as u8,
+            kinds: [0.0; KINDS],
             texts,
         };
-        page.walk();
+        page.walk(tables);
         page
     }
 
     /// Looks at the blocks in their order.
-    fn walk(&mut self) {
+    fn walk(&mut self, tables: &Tables) {
+        let values = |source, words: &[u32]| Evidence::of(words.iter().map(|word| tables.value(source, *word)));
+        let mut of_heading = Evidence::default();
         let title = words_of(&self.blocks.title);
         let stated = Stated::of(self.tree);
         let mut in_body = 0.0;
@@ -329,6 +361,8 @@ impl<'a> Page<'a> {
             self.since_heading.push(since);
             self.of_title.push(overlap(&words, &title));
             self.of_heading.push(overlap(&words, &heading));
+            self.of_words.push(values(Source::Text, &words));
+            self.of_headings.push(of_heading);
             let times = seen.entry(text).or_default();
             self.again.push(*times);
             *times += 1;
@@ -351,6 +385,7 @@ impl<'a> Page<'a> {
                 if likeness > best {
                     (best, self.title_at) = (likeness, Some(index));
                 }
+                of_heading = values(Source::Heading, &words);
                 (heading, since) = (words, (0, 0));
             }
         }
@@ -475,6 +510,11 @@ impl At<'_> {
         u8::from(text.is_some_and(|text| text.ends_sentence))
     }
 
+    /// What the classes around it say.
+    fn classes(&self) -> Evidence {
+        self.page.of_classes[self.block.container as usize]
+    }
+
     /// All blocks that are alike.
     fn alike(&self) -> Alike {
         self.page.alike.get(&self.container().path).copied().unwrap_or_default()
@@ -494,19 +534,19 @@ fn regions(blocks: &Blocks) -> Vec<u32> {
 }
 
 /// What a page states that it is, by Open Graph and JSON-LD.
-fn kind_of(tree: &Tree) -> Kind {
-    let mut kind = Kind::Unknown;
+fn kind_of(tree: &Tree) -> StatedKind {
+    let mut kind = StatedKind::Unknown;
     let mut node = tree.first(Tree::ROOT);
     while node != NONE {
         match tree.tag(node) {
             Tag::Meta if tree.attribute(node, "property") == Some("og:type") => {
                 let found = match tree.attribute(node, "content").unwrap_or_default() {
-                    "article" | "blog" | "news" => Kind::Article,
-                    "product" | "og:product" | "product.item" | "book" => Kind::Product,
-                    "website" => Kind::Site,
-                    _ => Kind::Unknown,
+                    "article" | "blog" | "news" => StatedKind::Article,
+                    "product" | "og:product" | "product.item" | "book" => StatedKind::Product,
+                    "website" => StatedKind::Site,
+                    _ => StatedKind::Unknown,
                 };
-                if matches!(kind, Kind::Unknown | Kind::Site) {
+                if matches!(kind, StatedKind::Unknown | StatedKind::Site) {
                     kind = found;
                 }
             }
@@ -521,19 +561,19 @@ fn kind_of(tree: &Tree) -> Kind {
 }
 
 /// What the text of a JSON-LD script says, without reading it as JSON: many are malformed.
-fn stated_in(tree: &Tree, script: NodeId) -> Option<Kind> {
+fn stated_in(tree: &Tree, script: NodeId) -> Option<StatedKind> {
     let text = tree.children(script).find_map(|child| tree.text(child))?;
     let found = [
-        (Kind::Forum, &["DiscussionForumPosting", "QAPage"][..]),
-        (Kind::Article, &["NewsArticle", "BlogPosting", "\"Article\"", "TechArticle", "Report\""]),
-        (Kind::Product, &["\"Product\"", "ProductGroup"]),
-        (Kind::Listing, &["ItemList\"", "CollectionPage", "SearchResultsPage"]),
+        (StatedKind::Forum, &["DiscussionForumPosting", "QAPage"][..]),
+        (StatedKind::Article, &["NewsArticle", "BlogPosting", "\"Article\"", "TechArticle", "Report\""]),
+        (StatedKind::Product, &["\"Product\"", "ProductGroup"]),
+        (StatedKind::Listing, &["ItemList\"", "CollectionPage", "SearchResultsPage"]),
     ];
     found.into_iter().find(|(_, names)| names.iter().any(|name| text.contains(name))).map(|(kind, _)| kind)
 }
 
 /// The words of a text, as hashes, each once.
-fn words_of(text: &str) -> Vec<u32> {
+pub(crate) fn words_of(text: &str) -> Vec<u32> {
     let mut words = Vec::new();
     let mut hash = 0u32;
     for character in text.chars() {
@@ -588,7 +628,7 @@ mod tests {
     fn numbers(html: &str) -> Vec<HashMap<&'static str, f32>> {
         let tree = parse(html, &Limits::default());
         let blocks = Blocks::of(&tree);
-        let all = features(&tree, &blocks);
+        let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS]);
         all.chunks(NAMES.len()).map(|row| NAMES.iter().copied().zip(row.iter().copied()).collect()).collect()
     }
 
@@ -612,7 +652,7 @@ mod tests {
         fn every_number_is_finite(html in "(<(div|p|h1|table|td|li|a href=/|nav|br)>|</(div|p|li|a)>|[a-z0-9., ]{0,9}|[一-三]){0,60}") {
             let tree = parse(&html, &Limits::default());
             let blocks = Blocks::of(&tree);
-            let all = features(&tree, &blocks);
+            let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS]);
             prop_assert_eq!(all.len(), blocks.all.len() * NAMES.len());
             prop_assert!(all.iter().all(|number| number.is_finite()));
         }
