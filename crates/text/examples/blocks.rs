@@ -1,4 +1,4 @@
-//! Describes pages for `tools/train_text.py`: reads frames from standard input, and writes frames to standard output.
+//! Describes pages for `tools/text_model`: reads frames from standard input, and writes frames to standard output.
 //!
 //! ```text
 //! frames in, by their first byte:

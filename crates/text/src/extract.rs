@@ -20,7 +20,7 @@ use crate::tokens::Tables;
 /// A page whose likeliest kind is less likely than this is of no kind.
 const LIKELY: f32 = 0.35;
 
-/// What is learnt of the development pages by `tools/train_text.py`.
+/// What is learnt of the development pages by `tools/text_model`.
 struct Learnt {
     tables: Tables,
     kinds: Kinds,
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_models_are_of_this_version() {
-        assert!(learnt().is_some(), "python -m tools.train_text --write");
+        assert!(learnt().is_some(), "python -m tools.text_model --write");
     }
 
     #[test]

@@ -361,7 +361,9 @@ impl<'a> Page<'a> {
             self.since_heading.push(since);
             self.of_title.push(overlap(&words, &title));
             self.of_heading.push(overlap(&words, &heading));
-            self.of_words.push(values(Source::Text, &words));
+            let mut said = words.clone();
+            tokens::with_whole(&mut said, &in_order);
+            self.of_words.push(values(Source::Text, &said));
             self.of_headings.push(of_heading);
             let times = seen.entry(text).or_default();
             self.again.push(*times);
@@ -385,7 +387,7 @@ impl<'a> Page<'a> {
                 if likeness > best {
                     (best, self.title_at) = (likeness, Some(index));
                 }
-                of_heading = values(Source::Heading, &words);
+                of_heading = values(Source::Heading, &said);
                 (heading, since) = (words, (0, 0));
             }
         }

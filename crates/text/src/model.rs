@@ -1,4 +1,4 @@
-//! Gradient-boosted trees, as `tools/train_text.py` writes them.
+//! Gradient-boosted trees, as `tools/text_model` writes them.
 //!
 //! Guarantees: bytes that are no model are refused, and no model reads beyond its nodes or runs for ever.
 

@@ -174,6 +174,19 @@ pub fn classes_of(tree: &Tree, element: NodeId, words: &mut Vec<u32>) {
     words.dedup();
 }
 
+/// Words of a text that tell something as a whole, at most: `related articles` does, a sentence does not.
+const WHOLE: usize = 8;
+
+/// Adds the hash of a short text as a whole to its words.
+pub fn with_whole(words: &mut Vec<u32>, in_order: &[u32]) {
+    if (2..=WHOLE).contains(&in_order.len()) {
+        let hash = in_order.iter().fold(0x51_7c_c1_b7u32, |hash, word| {
+            (hash.rotate_left(9) ^ word).wrapping_mul(0x9e37_79b1)
+        });
+        words.push(hash.max(1));
+    }
+}
+
 /// All words that tell something of each block, for training: by block and source.
 pub fn words_of_blocks(tree: &Tree, blocks: &Blocks, around: usize) -> Vec<[Vec<u32>; SOURCES]> {
     let (mut words, mut found) = (Vec::new(), Vec::with_capacity(blocks.all.len()));
@@ -190,7 +203,8 @@ pub fn words_of_blocks(tree: &Tree, blocks: &Blocks, around: usize) -> Vec<[Vec<
             }
             at = container.parent;
         }
-        let text = crate::features::words_of(blocks.text_of(block));
+        let mut text = crate::features::words_of(blocks.text_of(block));
+        with_whole(&mut text, &crate::stated::words_of(blocks.text_of(block)));
         let is_heading =
             blocks.containers[block.container as usize].within.has(crate::blocks::Place::Heading);
         let before = if is_heading { std::mem::replace(&mut heading, text.clone()) } else { heading.clone() };
