@@ -35,6 +35,20 @@ struct Mark {
     text: &'static str,
 }
 
+impl Mark {
+    /// Whether the fields of a response, or a title in lower case, have it.
+    fn is_stated(&self, headers: &[(&str, &str)], title: &str) -> bool {
+        match self.place {
+            Place::Header => has_header(headers, self.text),
+            Place::Title => match self.text.strip_suffix('*') {
+                Some(start) => title.starts_with(start),
+                None => title == self.text,
+            },
+            Place::Source | Place::Text => false,
+        }
+    }
+}
+
 /// What a page is, in place of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -124,14 +138,7 @@ fn read(line: &'static str) -> Option<Mark> {
 pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let marks = marks();
     let title = seen.title.trim().to_lowercase();
-    let stated = marks.all.iter().enumerate().filter(|(_, mark)| match mark.place {
-        Place::Header => has_header(seen.headers, mark.text),
-        Place::Title => match mark.text.strip_suffix('*') {
-            Some(start) => title.starts_with(start),
-            None => title == mark.text,
-        },
-        Place::Source | Place::Text => false,
-    });
+    let stated = marks.all.iter().enumerate().filter(|(_, mark)| mark.is_stated(seen.headers, &title));
     let stated = stated.map(|(number, _)| number);
     // Letters other than those of ASCII are compared in lower case.
     let text = if seen.text.is_ascii() { None } else { Some(seen.text.to_lowercase()) };
@@ -145,6 +152,15 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     };
     let first = found.filter(counts).min()?;
     Some(Refusal { kind: marks.all[first].kind, mark: marks.all[first].text })
+}
+
+/// Whether a page has a mark at all, however many words it has: only then its text has to be looked at.
+pub fn may_be_refusal(headers: &[(&str, &str)], title: &str, source: &str) -> bool {
+    let marks = marks();
+    let title = title.trim().to_lowercase();
+    marks.all.iter().any(|mark| mark.is_stated(headers, &title))
+        || marks.sources.find(source).next().is_some()
+        || marks.texts.find(source).next().is_some()
 }
 
 /// Whether a response has a field of a name, with a value or any.

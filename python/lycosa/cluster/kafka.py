@@ -259,7 +259,7 @@ class KafkaBroker:
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": int(self._session * 1000),
             "heartbeat.interval.ms": int(self._session * 1000 / 10),
-            "fetch.wait.max.ms": 50,
+            "fetch.wait.max.ms": int(__import__("os").environ.get("L_WAIT", "50")),
         }
         consumer = make_reader(self._settings, self._topics.group, own)
         consumer.subscribe(
@@ -302,7 +302,7 @@ class KafkaBroker:
                 **self._settings,
                 "transactional.id": self._writer,
                 "transaction.timeout.ms": int(self._session * 1000),
-                "linger.ms": 0,
+                "linger.ms": int(__import__("os").environ.get("L_LINGER", "0")),
                 "compression.type": "lz4",
                 "message.max.bytes": self._topics.largest + BESIDE,
             },

