@@ -11,14 +11,11 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
-
 from tools.text_model.corpus import FOLDS, pages
 from tools.text_model.described import Blocks
-from tools.text_model.gold import label
-from tools.text_model.kinds import KINDS, kind_of
+from tools.text_model.kinds import kind_of
 from tools.text_model.scores import report
-from tools.text_model.training import Training, choose, encoded
+from tools.text_model.training import Training, choose, encoded, prepare
 
 MODELS = Path(__file__).parents[2] / "crates" / "text" / "models"
 
@@ -29,11 +26,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="train on all pages, and write the models")
     arguments = parser.parse_args()
     blocks, found = Blocks(), pages()
-    for page in found:
-        blocks.describe(page, np.zeros(len(KINDS), np.float32))
-        label(page)
-        blocks.words(page)
-        blocks.words_of_kind(page)
+    prepare(blocks, found)
     training = Training(blocks, found)
     print(
         f"{len(found)} pages, {sum(len(page.texts) for page in found):,} blocks, {len(blocks.names)} features",

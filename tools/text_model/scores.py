@@ -23,22 +23,26 @@ def shingles(text: str) -> Counter[tuple[str, ...]]:
     return Counter(tuple(tokens[at : at + 4]) for at in range(max(1, len(tokens) - 3)) if tokens)
 
 
+def shingle_f1(pairs: Sequence[tuple[str, str]]) -> float:
+    """F1 of mean precision and mean recall of runs of four tokens. pairs: gold and found texts."""
+    precision, recall = [], []
+    for gold, text in pairs:
+        wanted, found = shingles(gold), shingles(text)
+        hits = (wanted & found).total()
+        if found:
+            precision.append(hits / found.total())
+        if wanted:
+            recall.append(hits / wanted.total())
+    p, r = statistics.mean(precision or [0]), statistics.mean(recall or [0])
+    return 2 * p * r / (p + r) if p + r else 0.0
+
+
 def report(all_pages: Sequence[Page], texts: dict[str, str]) -> Iterator[str]:
     """Lines that tell the figures of each set."""
-    words: dict[str, list[float]] = defaultdict(list)
-    precision: dict[str, list[float]] = defaultdict(list)
-    recall: dict[str, list[float]] = defaultdict(list)
+    pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for page in all_pages:
-        wanted, found = shingles(page.gold), shingles(texts[page.name])
-        hits = (wanted & found).total()
         for name in (page.kind, "wcxb" if page.kind.startswith("wcxb") else "others"):
-            words[name].append(word_f1(page.gold, texts[page.name]))
-            if found:
-                precision[name].append(hits / found.total())
-            if wanted:
-                recall[name].append(hits / wanted.total())
-    for name in sorted(words):
-        p, r = statistics.mean(precision[name] or [0]), statistics.mean(recall[name] or [0])
-        shingle = 2 * p * r / (p + r) if p + r else 0.0
-        word = statistics.mean(words[name])
-        yield f"{name:20} {len(words[name]):5} pages  word F1 {word:.4f}  shingle F1 {shingle:.4f}"
+            pairs[name].append((page.gold, texts[page.name]))
+    for name, some in sorted(pairs.items()):
+        word = statistics.mean(word_f1(gold, text) for gold, text in some)
+        yield f"{name:20} {len(some):5} pages  word F1 {word:.4f}  shingle F1 {shingle_f1(some):.4f}"

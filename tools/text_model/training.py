@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tools.text_model.corpus import Page, Rows
 from tools.text_model.described import Blocks
-from tools.text_model.kinds import Kinds
+from tools.text_model.gold import label
+from tools.text_model.kinds import KINDS, Kinds
 from tools.text_model.words import Words
 
 SETTINGS: dict[str, Any] = {
@@ -41,6 +42,15 @@ class Learnt:
     kinds: NDArray[np.int8]
     first: lightgbm.Booster | None = None
     second: lightgbm.Booster | None = None
+
+
+def prepare(blocks: Blocks, found: Sequence[Page]) -> None:
+    """Read the blocks of all pages, what of them is in the gold texts, and their words."""
+    for page in found:
+        blocks.describe(page, np.zeros(len(KINDS), np.float32))
+        label(page)
+        blocks.words(page)
+        blocks.words_of_kind(page)
 
 
 class Training:

@@ -13,6 +13,7 @@ from lycosa.records import Outcomes, Requests, Responses
 from lycosa.stages import Fetch, Stages
 
 import os
+
 OUT = bool(os.environ.get("L_OUT"))
 GATE = bool(os.environ.get("L_GATE"))
 #: Seconds of waiting for outcomes of partitions that are given back.

@@ -47,7 +47,8 @@ FENCE = 3.0
 #: Seconds from one turn of the loop to the next, at least: requests are sent with commits only, so that smaller
 #: batches would cost more and gain nothing.
 import os as _os
-TURN = float(_os.environ.get('L_TURN', '0.02'))
+
+TURN = float(_os.environ.get("L_TURN", "0.02"))
 
 #: Seconds for which outcomes of partitions that are given back are waited for.
 GRACE = 5.0
