@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Protocol, runtime_checkable
@@ -11,8 +12,6 @@ from lycosa.cluster.relay import RelayedParse
 from lycosa.loop import BATCH
 from lycosa.records import Outcomes, Requests, Responses
 from lycosa.stages import Fetch, Stages
-
-import os
 
 OUT = bool(os.environ.get("L_OUT"))
 GATE = bool(os.environ.get("L_GATE"))
