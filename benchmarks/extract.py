@@ -126,7 +126,7 @@ def _held_out(found: Sequence[Page], judged: Sequence[Page]) -> dict[str, str]:
     for fold in range(FOLDS):
         learnt = training.learn(set(range(FOLDS)) - {fold})
         for page in (page for page in judged if page.fold == fold):
-            texts[page.name] = choose(page, training.judge(page, learnt)[1])
+            texts[page.name] = choose(page, training.judge(page, learnt)[-1])
         progress(f"fold {fold + 1} of {FOLDS}")
     return texts
 

@@ -15,7 +15,7 @@ from tools.text_model.corpus import FOLDS, pages
 from tools.text_model.described import Blocks
 from tools.text_model.kinds import kind_of
 from tools.text_model.scores import report
-from tools.text_model.training import Training, choose, encoded, prepare
+from tools.text_model.training import STAGES, Training, choose, encoded, prepare
 
 MODELS = Path(__file__).parents[2] / "crates" / "text" / "models"
 
@@ -37,7 +37,7 @@ def main() -> None:
         for page in found
     }
     print("what the best choice of blocks would reach:", *report(found, best), sep="\n", flush=True)
-    texts: list[dict[str, str]] = [{}, {}]
+    texts: list[dict[str, str]] = [{} for _ in range(STAGES)]
     right, all_kinds = Counter[str](), Counter[str]()
     for fold in range(FOLDS):
         learnt = training.learn(set(range(FOLDS)) - {fold})
@@ -50,17 +50,15 @@ def main() -> None:
                 right[page.kind] += guess == kind_of(page)
         print(f"fold {fold + 1} of {FOLDS}", flush=True)
     print("kinds:", *(f"{kind} {right[kind]} of {count}" for kind, count in all_kinds.items()), sep="\n  ")
-    for text, made in zip(("the first model alone", "both"), texts, strict=True):
-        print(f"{text}:", *report(found, made), sep="\n", flush=True)
+    for count, made in enumerate(texts, start=1):
+        print(f"{count} of {STAGES} models:", *report(found, made), sep="\n", flush=True)
     if arguments.write:
         MODELS.mkdir(exist_ok=True)
         learnt = training.learn(set(range(FOLDS)))
-        assert learnt.first is not None
-        assert learnt.second is not None
         (MODELS / "words.bin").write_bytes(learnt.tables)
         (MODELS / "kinds.bin").write_bytes(training.kinds.encoded(learnt.kinds))
-        (MODELS / "first.bin").write_bytes(encoded(learnt.first))
-        (MODELS / "second.bin").write_bytes(encoded(learnt.second))
+        for name, model in zip(("first", "second"), learnt.models, strict=True):
+            (MODELS / f"{name}.bin").write_bytes(encoded(model))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ class Blocks:
         subprocess.run(command, cwd=root, check=True)
         target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
         self._program = str(target / "release" / "examples" / "blocks")
+        self._tables = b""
         self._process = subprocess.Popen([self._program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         named = subprocess.run([self._program, "names"], check=True, capture_output=True, text=True).stdout.split()
         self.names = [name for name in named if not name.startswith("context_")]
@@ -41,7 +42,9 @@ class Blocks:
 
     def use(self, tables: bytes) -> None:
         """Describe pages by these tables of words from now on."""
-        self._send(b"T" + tables)
+        if tables != self._tables:
+            self._send(b"T" + tables)
+            self._tables = tables
 
     def words(self, page: Page) -> None:
         """Read the words that may tell something of a page's blocks."""

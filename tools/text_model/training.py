@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import lightgbm
@@ -33,6 +33,9 @@ SETTINGS: dict[str, Any] = {
 }
 TREES = 100
 
+#: Models one after the other.
+STAGES = 2
+
 
 @dataclass(slots=True)
 class Learnt:
@@ -40,8 +43,8 @@ class Learnt:
 
     tables: bytes
     kinds: NDArray[np.int8]
-    first: lightgbm.Booster | None = None
-    second: lightgbm.Booster | None = None
+    #: Each but the first one also looks at what the one before says of the blocks around a block.
+    models: list[lightgbm.Booster] = field(default_factory=list)
 
 
 def prepare(blocks: Blocks, found: Sequence[Page]) -> None:
@@ -79,28 +82,29 @@ class Training:
         """All of it.
 
         What is known of a page when the models are trained comes from pages of other domains: its words by those of
-        other folds, and its first probabilities by a model of other folds.
+        other folds, and earlier probabilities by models of other folds.
         """
-        training = [page for page in self.found if page.fold in folds]
+        training = sorted((page for page in self.found if page.fold in folds), key=lambda page: page.fold)
         without = {fold: self.learn_words(folds - {fold}) for fold in folds}
-        rows = {page.name: self.rows(page, without[page.fold]) for page in training}
-        second = dict[str, Rows]()
-        for fold in folds:
-            others = [page for page in training if page.fold != fold]
-            model = train(others, [rows[page.name] for page in others])
-            for page in (page for page in training if page.fold == fold):
-                second[page.name] = self.rows(page, without[fold], probabilities(model, rows[page.name]))
-        learnt = self.learn_words(folds)
-        learnt.first = train(training, [rows[page.name] for page in training])
-        learnt.second = train(training, [second[page.name] for page in training])
+        learnt, before = self.learn_words(folds), dict[str, Rows]()
+        for stage in range(STAGES):
+            rows = {page.name: self.rows(page, without[page.fold], before.get(page.name)) for page in training}
+            learnt.models.append(train(training, [rows[page.name] for page in training]))
+            if stage + 1 < STAGES:
+                for fold in folds:
+                    others = [page for page in training if page.fold != fold]
+                    model = train(others, [rows[page.name] for page in others])
+                    before |= {
+                        page.name: probabilities(model, rows[page.name]) for page in training if page.fold == fold
+                    }
         return learnt
 
-    def judge(self, page: Page, learnt: Learnt) -> tuple[Rows, Rows]:
-        """The probabilities of a page's blocks: those of the first model, and of both."""
-        assert learnt.first is not None
-        assert learnt.second is not None
-        first = probabilities(learnt.first, self.rows(page, learnt))
-        return first, probabilities(learnt.second, self.rows(page, learnt, first))
+    def judge(self, page: Page, learnt: Learnt) -> list[Rows]:
+        """The probabilities of a page's blocks, by each model."""
+        found: list[Rows] = []
+        for model in learnt.models:
+            found.append(probabilities(model, self.rows(page, learnt, found[-1] if found else None)))
+        return found
 
 
 def train(training: Sequence[Page], rows: Sequence[Rows], trees: int = TREES) -> lightgbm.Booster:
