@@ -36,7 +36,7 @@ test: $(VENV)/developed ## Run all tests
 	@tools/bootstrap.sh debian $(DEBIAN)
 	@command -v go >/dev/null || tools/bootstrap.sh debian golang-go
 	cargo test --workspace --locked -q
-	$(BIN)/pytest
+	$(BIN)/python -m tools.run_tests
 
 lint: $(VENV)/developed ## Run all checks that need no running
 	cargo fmt --all --check

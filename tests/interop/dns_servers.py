@@ -131,7 +131,7 @@ def bind(upstream: str, anchors: Sequence[str]) -> Recipe:
             "  automatic-interface-scan no; interface-interval 0; };\n"  # others make interfaces meanwhile
             f"controls {{ }};\ntrust-anchors {{ {' '.join(keys)} }};\n"
         )
-        return ["-f", "-u", "root", "-n", "1", "-c", str(folder / "named.conf")]
+        return ["-g", "-u", "root", "-n", "1", "-c", str(folder / "named.conf")]
 
     return Recipe("BIND", "named", "bind9", prepare)
 
@@ -147,7 +147,11 @@ def serving(recipe: Recipe, folder: Path, name: str = f"www.{ZONE}") -> Iterator
     """Run a foreign server that knows a name; where it is not installed the test is skipped, but not in CI."""
     require(recipe.program)
     with running(recipe, folder, name=name) as server:
-        yield server
+        try:
+            yield server
+        except Exception as error:
+            error.add_note(f"{recipe.name} printed: {server.log.read_text(errors='replace')[-3_000:]}")
+            raise
 
 
 class Ours:
@@ -195,7 +199,9 @@ def our_server(folder: Path, *upstreams: str, tier: str = "lower", settings: str
 def ask(program: str, port: int, *arguments: str) -> str:
     """What dig or kdig prints; it must succeed."""
     command = [require(program), "@127.0.0.1", "-p", str(port), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
 
 
 def datagram(port: int, message: bytes, within: float = 2.0) -> bytes | None:
