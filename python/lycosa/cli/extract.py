@@ -24,9 +24,9 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "extract",
         help="the main text of a page, and what it states of itself",
-        description="Prints the main text of a page. A URL is fetched as a crawl would do it: robots.txt is obeyed, and "
-        "--user-agent names you. The exit status is 1 for a page that is a refusal (a challenge, a login, a page that "
-        "is not there) or no text.",
+        description="Prints the main text of a page. A URL is fetched as a crawl would do it: robots.txt is obeyed, "
+        "and --user-agent names you. The exit status is 1 for a page that is a refusal (a challenge, a login, a page "
+        "that is not there) or no text.",
     )
     parser.add_argument("page", metavar="FILE|URL|-", help="a file, a URL, or - for standard input")
     parser.add_argument("--format", choices=FORMATS, default="text", help="what is printed (default: text)")

@@ -54,7 +54,8 @@ def test_bytes_that_are_no_text(body: bytes) -> None:
 
 
 def test_other_character_sets() -> None:
-    page = f"<meta charset=gbk><article><h1>港口</h1><p>{'港口在一九五三年的洪水之后重建，船只可以随时进入。' * 9}</p></article>"
+    text = "港口在一九五三年的洪水之后重建，船只可以随时进入。" * 9
+    page = f"<meta charset=gbk><article><h1>港口</h1><p>{text}</p></article>"
     assert "港口在一九五三年" in lycosa.extract(page.encode("gbk")).text
     assert "港口在一九五三年" in lycosa.extract(page.encode("utf-16")).text
 
