@@ -40,6 +40,7 @@ pub(crate) fn collect(body: &[u8], encoding: &'static Encoding, settings: &Setti
 fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has_noscript: bool) -> Found {
     let compatible = AsciiCompatibleEncoding::new(encoding);
     let found = RefCell::new(Found::default());
+    let in_noscript = RefCell::new(String::new());
     let Some([anchor, frame, link, base, meta, title, noscript]) = selectors() else { return found.into_inner() };
     let on = |handle: fn(&mut Found, &Element<'_, '_>, &Settings)| {
         let found = &found;
@@ -63,10 +64,9 @@ fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has
             Ok(())
         });
     // The tokenizer takes it for text, as browsers do that run scripts; here it is part of the page.
-    let written = RefCell::new(String::new());
     let on_noscript =
         ElementContentHandlers::default().text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
-            let mut text = written.borrow_mut();
+            let mut text = in_noscript.borrow_mut();
             if has_noscript && text.len() + chunk.as_str().len() <= MAX_NOSCRIPT_BYTES {
                 text.push_str(chunk.as_str());
             }
@@ -76,7 +76,7 @@ fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has
             }
             Ok(())
         });
-    let mut in_anchor = on(on_anchor);
+    let mut in_anchor = on(|found, element, settings| on_anchor(found, element, settings));
     if settings.anchors {
         in_anchor = in_anchor.text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
             found.borrow_mut().push_anchor(&htmlize::unescape(chunk.as_str()), settings);
@@ -85,10 +85,10 @@ fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has
     }
     let rewriter = RewriterSettings::new()
         .append_element_content_handler((Cow::Borrowed(anchor), in_anchor))
-        .append_element_content_handler((Cow::Borrowed(frame), on(on_frame)))
-        .append_element_content_handler((Cow::Borrowed(link), on(on_link)))
-        .append_element_content_handler((Cow::Borrowed(base), on(on_base)))
-        .append_element_content_handler((Cow::Borrowed(meta), on(on_meta)))
+        .append_element_content_handler((Cow::Borrowed(frame), on(|found, element, settings| on_frame(found, element, settings))))
+        .append_element_content_handler((Cow::Borrowed(link), on(|found, element, settings| on_link(found, element, settings))))
+        .append_element_content_handler((Cow::Borrowed(base), on(|found, element, settings| on_base(found, element, settings))))
+        .append_element_content_handler((Cow::Borrowed(meta), on(|found, element, settings| on_meta(found, element, settings))))
         .append_element_content_handler((Cow::Borrowed(title), on_title))
         .append_element_content_handler((Cow::Borrowed(noscript), on_noscript))
         .with_encoding(compatible.unwrap_or_else(AsciiCompatibleEncoding::utf_8))

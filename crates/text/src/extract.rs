@@ -47,13 +47,17 @@ fn learnt() -> Option<&'static Learnt> {
 pub enum Role {
     /// A heading, from 1 to 6.
     Heading(u8),
+    /// Text that is none of the others.
     Paragraph,
     /// An item of a list, with how many lists are around it.
     Item(u8),
     /// A cell of a table.
     Cell,
+    /// Preformatted text.
     Code,
+    /// A quotation.
     Quote,
+    /// The caption of a figure or a table.
     Caption,
 }
 

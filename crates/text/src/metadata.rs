@@ -31,6 +31,7 @@ pub struct Metadata {
     pub language: String,
     /// The canonical URL as the page has it.
     pub canonical: String,
+    /// The page's own description.
     pub description: String,
     /// The name of the site.
     pub site: String,
@@ -41,7 +42,6 @@ pub struct Metadata {
 /// What is collected in one pass.
 #[derive(Default)]
 struct Found<'a> {
-    tree: Option<&'a Tree>,
     metas: Vec<(String, &'a str)>,
     title: String,
     first_headings: Vec<String>,
@@ -78,7 +78,7 @@ impl Metadata {
 impl<'a> Found<'a> {
     /// Collects.
     fn of(tree: &'a Tree) -> Self {
-        let mut found = Found { tree: Some(tree), ..Found::default() };
+        let mut found = Found::default();
         let mut node = tree.first(Tree::ROOT);
         while node != NONE {
             found.node(tree, node);

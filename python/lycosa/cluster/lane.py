@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Protocol, runtime_checkable
@@ -13,8 +12,6 @@ from lycosa.loop import BATCH
 from lycosa.records import Outcomes, Requests, Responses
 from lycosa.stages import Fetch, Stages
 
-OUT = bool(os.environ.get("L_OUT"))
-GATE = bool(os.environ.get("L_GATE"))
 #: Seconds of waiting for outcomes of partitions that are given back.
 LOOK = 0.05
 
@@ -74,20 +71,15 @@ class LaneFrontier:
         for partition, some in by_partition.items():
             self.in_flight[partition] -= len(some)
         none = self._divide.join_outcomes([])
-        self._turn = getattr(self, "_turn", 0) + 1
         for partition in self._member.ownership.working():
-            if GATE and self._turn % 5 and partition not in by_partition:
-                continue
             judged.append(self._member.parts[partition].judge(by_partition.get(partition, none)))
         return self._divide.join_outcomes(judged)
 
     def done(self, outcomes: Outcomes) -> None:
-        """Confirm outcomes, and record the links that they have for other partitions."""
+        """Confirm outcomes. The links that they have for other partitions are committed with them."""
         for partition, some in self._divide.split_outcomes(outcomes).items():
             part = self._member.parts[partition]
             part.done(some)
-            if not OUT:
-                self._member.journal.link(partition, part.outbox())
 
     def idle(self) -> bool:
         """Return False: links of other workers may come, and seeds."""

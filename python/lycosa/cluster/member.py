@@ -174,9 +174,7 @@ class Member:
             self._tried = self._clock()
             if not is_last:
                 self._tell()
-            if __import__("os").environ.get("L_OUT"):
-                for partition in self.journal.recorded():
-                    self.journal.link(partition, self.parts[partition].outbox())
+                self._link()
             if is_due := self._tried >= self._told_at + STATUS:
                 self._told_at = self._tried
             transaction = self.journal.transaction(self._newly_released() if is_due else ())
@@ -320,6 +318,11 @@ class Member:
                 self.journal.record(partition, record)
             if messages:
                 self.journal.link(partition, messages)
+
+    def _link(self) -> None:
+        """Record the links that partitions have found for others since the last commit: fewer and larger messages."""
+        for partition in self.journal.recorded():
+            self.journal.link(partition, self.parts[partition].outbox())
 
     def _send(self, partition: int, to: int, message: bytes) -> None:
         """Send a message about budgets to another partition."""

@@ -80,7 +80,7 @@ impl LinkedData {
         }
         let Some(rank) = TYPES.iter().position(|name| is(name)) else { return };
         let is_better = self.best.is_none_or(|best| rank < best);
-        let mut set = |to: &mut String, found: String| {
+        let set = |to: &mut String, found: String| {
             if !found.is_empty() && (is_better || to.is_empty()) {
                 *to = found;
             }
