@@ -71,5 +71,7 @@ def pages() -> list[Page]:
         row = json.loads(line)
         html = decoded(gzip.decompress((CORPORA / row["html"]).read_bytes()))
         domain = domain_of(row)
-        found.append(Page(row["html"], row["set"], fold_of(domain), html, row["text"], domain, row.get("url") or ""))
+        found.append(
+            Page(row["html"], row["set"], fold_of(domain), html, row["text"], domain=domain, url=row.get("url") or "")
+        )
     return found

@@ -8,7 +8,7 @@
 
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
 /// The marks.
 const MARKS: &str = include_str!("refusals.txt");
@@ -80,6 +80,8 @@ struct Marks {
     all: Vec<Mark>,
     sources: Finder,
     texts: Finder,
+    /// Both, for pages of which nothing but the source is known.
+    any: Finder,
 }
 
 /// Finds marks in a text, in one pass.
@@ -90,12 +92,13 @@ struct Finder {
 }
 
 impl Finder {
-    /// For marks of a place.
-    fn of(all: &[Mark], place: Place) -> Self {
-        let marks = all.iter().enumerate().filter(|(_, mark)| mark.place == place);
+    /// For marks of some places.
+    fn of(all: &[Mark], places: &[Place]) -> Self {
+        let marks = all.iter().enumerate().filter(|(_, mark)| places.contains(&mark.place));
         let (numbers, patterns): (Vec<_>, Vec<_>) = marks.map(|(number, mark)| (number, mark.text)).unzip();
         let mut builder = AhoCorasickBuilder::new();
-        let builder = builder.ascii_case_insensitive(true).match_kind(MatchKind::Standard);
+        // Nearly all pages have no mark: a byte of them is one step.
+        let builder = builder.ascii_case_insensitive(true).match_kind(MatchKind::Standard).kind(Some(AhoCorasickKind::DFA));
         Finder { automaton: builder.build(&patterns).ok(), numbers }
     }
 
@@ -113,7 +116,7 @@ fn marks() -> &'static Marks {
     static ALL: OnceLock<Marks> = OnceLock::new();
     ALL.get_or_init(|| {
         let all: Vec<_> = MARKS.lines().filter_map(read).collect();
-        Marks { sources: Finder::of(&all, Place::Source), texts: Finder::of(&all, Place::Text), all }
+        Marks { sources: Finder::of(&all, &[Place::Source]), texts: Finder::of(&all, &[Place::Text]), any: Finder::of(&all, &[Place::Source, Place::Text]), all }
     })
 }
 
@@ -159,8 +162,7 @@ pub fn may_be_refusal(headers: &[(&str, &str)], title: &str, source: &str) -> bo
     let marks = marks();
     let title = title.trim().to_lowercase();
     marks.all.iter().any(|mark| mark.is_stated(headers, &title))
-        || marks.sources.find(source).next().is_some()
-        || marks.texts.find(source).next().is_some()
+        || marks.any.find(source).next().is_some()
 }
 
 /// Whether a response has a field of a name, with a value or any.

@@ -45,8 +45,8 @@ logger = logging.getLogger("lycosa")
 FENCE = 3.0
 
 #: Seconds from one turn of the loop to the next, at least: requests are sent with commits only, so that smaller
-#: batches would cost more and gain nothing. Half of the usual interval of commits: what one sends has been answered and
-#: recorded when the next one is due.
+#: batches would cost more and gain nothing. Half of the usual interval of commits: what one sends has been answered
+#: and recorded when the next one is due.
 TURN = 0.05
 
 #: Seconds for which outcomes of partitions that are given back are waited for.
