@@ -48,6 +48,8 @@ struct Builder {
     body: NodeId,
     is_done: bool,
     result: Option<Tree>,
+    /// All texts and attributes, which become the tree's at its end.
+    bytes: Vec<u8>,
 }
 
 impl Builder {
@@ -66,11 +68,12 @@ impl Builder {
         let tree = Tree {
             nodes: Vec::with_capacity(length / 32 + 16),
             attributes: Vec::with_capacity(length / 64 + 16),
-            bytes: Vec::with_capacity(length.min(limits.bytes)),
+            bytes: String::new(),
             is_cut: false,
         };
         let mut builder = Builder {
             tree,
+            bytes: Vec::with_capacity(length.min(limits.bytes)),
             limits,
             stack: Vec::with_capacity(64),
             token: Token::default(),
@@ -528,25 +531,25 @@ impl Builder {
             }
             self.ensure_body();
         }
-        if self.tree.bytes.len() + text.len() > self.limits.bytes {
+        if self.bytes.len() + text.len() > self.limits.bytes {
             self.tree.is_cut = true;
             return;
         }
         let current = self.current();
         let is_misplaced = current.tag.is_table_part() && !current.is_foreign && !is_blank;
-        let start = self.tree.bytes.len() as u32;
+        let start = self.bytes.len() as u32;
         if !is_misplaced {
             let last = self.tree.nodes[current.id as usize].last;
             if last != NONE {
                 let last = &mut self.tree.nodes[last as usize];
                 if last.is_text && last.span.start + last.span.length == start {
                     last.span.length += text.len() as u32;
-                    self.tree.bytes.extend_from_slice(text);
+                    self.bytes.extend_from_slice(text);
                     return;
                 }
             }
         }
-        self.tree.bytes.extend_from_slice(text);
+        self.bytes.extend_from_slice(text);
         let span = Span { start, length: text.len() as u32 };
         match is_misplaced {
             true => self.append_before_table(span, Tag::Other, true),
@@ -573,17 +576,17 @@ impl Builder {
     /// Ends the attribute that is read: the first of a name counts.
     fn end_attribute(&mut self) {
         let Some((name, value)) = self.token.attribute.take() else { return };
-        let end = self.tree.bytes.len() as u32;
+        let end = self.bytes.len() as u32;
         let middle = value.unwrap_or(end);
         let attribute = Attribute {
             name: Span { start: name, length: middle - name },
             value: Span { start: middle, length: end - middle },
         };
         let earlier = &self.tree.attributes[self.token.attributes..];
-        let bytes = |span: Span| &self.tree.bytes[span.start as usize..][..span.length as usize];
+        let bytes = |span: Span| &self.bytes[span.start as usize..][..span.length as usize];
         let is_known = earlier.iter().any(|known| bytes(known.name) == bytes(attribute.name));
         if is_known || earlier.len() >= self.limits.attributes {
-            self.tree.bytes.truncate(name as usize);
+            self.bytes.truncate(name as usize);
         } else {
             self.tree.attributes.push(attribute);
         }
@@ -591,10 +594,10 @@ impl Builder {
 
     /// Appends to the attribute that is read.
     fn push_attribute(&mut self, bytes: &[u8]) {
-        if self.tree.bytes.len() + bytes.len() > self.limits.bytes {
+        if self.bytes.len() + bytes.len() > self.limits.bytes {
             self.tree.is_cut = true;
         } else {
-            self.tree.bytes.extend_from_slice(bytes);
+            self.bytes.extend_from_slice(bytes);
         }
     }
 
@@ -618,7 +621,9 @@ impl Emitter for Builder {
     fn emit_eof(&mut self) {
         self.ensure_body();
         let mut tree = std::mem::take(&mut self.tree);
-        make_valid(&mut tree.bytes);
+        let mut bytes = std::mem::take(&mut self.bytes);
+        make_valid(&mut bytes);
+        tree.bytes = String::from_utf8(bytes).unwrap_or_default();
         self.result = Some(tree);
         self.is_done = true;
     }
@@ -685,11 +690,11 @@ impl Emitter for Builder {
 
     fn init_attribute(&mut self) {
         self.end_attribute();
-        self.token.attribute = Some((self.tree.bytes.len() as u32, None));
+        self.token.attribute = Some((self.bytes.len() as u32, None));
     }
 
     fn init_attribute_value(&mut self) {
-        let at = self.tree.bytes.len() as u32;
+        let at = self.bytes.len() as u32;
         if let Some((_, value)) = &mut self.token.attribute {
             value.get_or_insert(at);
         }

@@ -71,7 +71,7 @@ struct Attribute {
 pub struct Tree {
     nodes: Vec<Node>,
     attributes: Vec<Attribute>,
-    bytes: Vec<u8>,
+    bytes: String,
     /// Whether a limit has cut it.
     is_cut: bool,
 }
@@ -164,8 +164,7 @@ impl Tree {
 
     /// A part of the bytes.
     fn str(&self, span: Span) -> &str {
-        let bytes = &self.bytes[span.start as usize..][..span.length as usize];
-        // All spans are of whole texts, and were made valid.
-        std::str::from_utf8(bytes).unwrap_or_default()
+        // All spans are of whole texts.
+        self.bytes.get(span.start as usize..(span.start + span.length) as usize).unwrap_or_default()
     }
 }

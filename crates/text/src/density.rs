@@ -33,7 +33,9 @@ pub fn extract(html: &str) -> String {
     let smooth = smoothed(&densities);
     let mean = smooth.iter().sum::<f32>() / smooth.len().max(1) as f32;
     let values: Vec<f32> = smooth.iter().map(|value| value - mean * OFFSET).collect();
-    let chosen = &lines[maximum_sum(&values)];
+    let best = maximum_sum(&values);
+    // No line is denser than others: all of them are the text.
+    let chosen = if best.is_empty() { &lines[..] } else { &lines[best] };
     let mut text = String::new();
     for line in chosen {
         let words = line.text.split_whitespace();
