@@ -41,7 +41,9 @@ fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has
     let compatible = AsciiCompatibleEncoding::new(encoding);
     let found = RefCell::new(Found::default());
     let in_noscript = RefCell::new(String::new());
-    let Some([anchor, frame, link, base, meta, title, noscript]) = selectors() else { return found.into_inner() };
+    let Some([anchor, frame, link, base, meta, title, noscript]) = selectors() else {
+        return found.into_inner();
+    };
     let on = |handle: fn(&mut Found, &Element<'_, '_>, &Settings)| {
         let found = &found;
         ElementContentHandlers::default().element(move |element: &mut Element<'_, '_>| {
@@ -85,10 +87,22 @@ fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has
     }
     let rewriter = RewriterSettings::new()
         .append_element_content_handler((Cow::Borrowed(anchor), in_anchor))
-        .append_element_content_handler((Cow::Borrowed(frame), on(|found, element, settings| on_frame(found, element, settings))))
-        .append_element_content_handler((Cow::Borrowed(link), on(|found, element, settings| on_link(found, element, settings))))
-        .append_element_content_handler((Cow::Borrowed(base), on(|found, element, settings| on_base(found, element, settings))))
-        .append_element_content_handler((Cow::Borrowed(meta), on(|found, element, settings| on_meta(found, element, settings))))
+        .append_element_content_handler((
+            Cow::Borrowed(frame),
+            on(|found, element, settings| on_frame(found, element, settings)),
+        ))
+        .append_element_content_handler((
+            Cow::Borrowed(link),
+            on(|found, element, settings| on_link(found, element, settings)),
+        ))
+        .append_element_content_handler((
+            Cow::Borrowed(base),
+            on(|found, element, settings| on_base(found, element, settings)),
+        ))
+        .append_element_content_handler((
+            Cow::Borrowed(meta),
+            on(|found, element, settings| on_meta(found, element, settings)),
+        ))
         .append_element_content_handler((Cow::Borrowed(title), on_title))
         .append_element_content_handler((Cow::Borrowed(noscript), on_noscript))
         .with_encoding(compatible.unwrap_or_else(AsciiCompatibleEncoding::utf_8))

@@ -59,7 +59,11 @@ fn text_of(page: &Page, html: &str, url: &str, method: TextMethod, settings: &Se
         TextMethod::DensityPaper => density::extract(html),
     };
     let is_ours = method == TextMethod::Lycosa;
-    let markdown = if settings.markdown && is_ours { page.markdown(Options { links: true, images: true }) } else { String::new() };
+    let markdown = if settings.markdown && is_ours {
+        page.markdown(Options { links: true, images: true })
+    } else {
+        String::new()
+    };
     let (stated, fingerprint) = (Metadata::of(&page.tree, url), Fingerprint::of(&text));
     let digest: String = fingerprint.digest.iter().map(|byte| format!("{byte:02x}")).collect();
     PageText {
@@ -114,7 +118,9 @@ fn failure_of(kind: &str) -> Option<FailureKind> {
 /// The fields of a response, with names in lower case.
 fn fields_of(outcome: &Outcome) -> Vec<(String, Cow<'_, str>)> {
     let fields = outcome.received().into_iter().flat_map(|received| received.head.fields());
-    fields.map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(&value).into_owned().into())).collect()
+    fields
+        .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(&value).into_owned().into()))
+        .collect()
 }
 
 /// The same, borrowed.

@@ -411,8 +411,19 @@ impl Job {
     /// How the main text of pages is found, if outputs have something that is made of it.
     fn text_method(&self) -> Option<TextMethod> {
         const COLUMNS: &[&str] = &[
-            "main_text", "markdown", "kind", "confidence", "headline", "author", "published", "modified", "language", "description",
-            "site", "simhash", "text_digest",
+            "main_text",
+            "markdown",
+            "kind",
+            "confidence",
+            "headline",
+            "author",
+            "published",
+            "modified",
+            "language",
+            "description",
+            "site",
+            "simhash",
+            "text_digest",
         ];
         let is_wanted = self.store.fields.iter().any(|field| COLUMNS.contains(&field.as_str()));
         match self.parse.text.as_str() {

@@ -65,8 +65,14 @@ impl ExtractedPage {
         let (metadata, has_password) = (Metadata::of(&page.tree, url), html.contains("password"));
         let visible = &page.blocks.text;
         let words = page.blocks.all.iter().map(|block| block.words as usize).sum();
-        let seen =
-            Seen { headers: &[], title: &page.blocks.title, source: &html, text: visible, words, has_password };
+        let seen = Seen {
+            headers: &[],
+            title: &page.blocks.title,
+            source: &html,
+            text: visible,
+            words,
+            has_password,
+        };
         let text = if is_published { density::extract(&html) } else { page.text() };
         let Fingerprint { simhash, digest } = Fingerprint::of(&text);
         ExtractedPage {

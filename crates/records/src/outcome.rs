@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::request::memory_of;
 use crate::serial::{self, is_default};
 use crate::{
-    Links, Metadata, PageText, Received, Request, RequestOptions, Response, Source, Step, Times, UsagePreference, mark,
+    Links, Metadata, PageText, Received, Request, RequestOptions, Response, Source, Step, Times,
+    UsagePreference, mark,
 };
 
 /// Maximum size of a robots.txt that is parsed, in bytes: RFC 9309 section 2.5 requires at least this.

@@ -53,7 +53,15 @@ pub struct PageText {
 impl PageText {
     /// Approximate memory, in bytes.
     pub fn memory(&self) -> usize {
-        let texts = [&self.text, &self.markdown, &self.author, &self.language, &self.description, &self.site, &self.headline];
+        let texts = [
+            &self.text,
+            &self.markdown,
+            &self.author,
+            &self.language,
+            &self.description,
+            &self.site,
+            &self.headline,
+        ];
         size_of::<Self>() + texts.iter().map(|text| text.len()).sum::<usize>()
     }
 }

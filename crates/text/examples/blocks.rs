@@ -55,7 +55,13 @@ fn main() -> io::Result<()> {
             }
             _ => {
                 let (Some(kinds), Some(first)) = (frame(&mut from)?, frame(&mut from)?) else { break };
-                describe(&mut into, &String::from_utf8_lossy(given), &tables, &numbers_of(&kinds), &numbers_of(&first))?;
+                describe(
+                    &mut into,
+                    &String::from_utf8_lossy(given),
+                    &tables,
+                    &numbers_of(&kinds),
+                    &numbers_of(&first),
+                )?;
             }
         }
         into.flush()?;
@@ -64,7 +70,13 @@ fn main() -> io::Result<()> {
 }
 
 /// Writes what the blocks of a page are.
-fn describe(into: &mut impl Write, page: &str, tables: &Tables, kinds: &[f32], first: &[f32]) -> io::Result<()> {
+fn describe(
+    into: &mut impl Write,
+    page: &str,
+    tables: &Tables,
+    kinds: &[f32],
+    first: &[f32],
+) -> io::Result<()> {
     let tree = parse(page, &Limits::default());
     let blocks = Blocks::of(&tree);
     put(into, blocks.all.len() as u32)?;

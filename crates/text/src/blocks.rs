@@ -240,6 +240,7 @@ impl<'a> Walk<'a> {
                 return false;
             }
             Tag::Input | Tag::Link | Tag::Meta | Tag::Source | Tag::Track | Tag::Wbr => return false,
+            Tag::A if is_permalink(self.tree, node) => return false,
             _ => {}
         }
         let before = self.levels[self.levels.len() - 1];
@@ -417,6 +418,15 @@ impl<'a> Walk<'a> {
             outer.words += inner.words;
         }
     }
+}
+
+/// Whether a link is the mark beside a heading that leads to the heading itself.
+fn is_permalink(tree: &Tree, node: NodeId) -> bool {
+    let first = tree.first(node);
+    tree.attribute(node, "href").is_some_and(|target| target.starts_with('#'))
+        && first != NONE
+        && tree.next(first) == NONE
+        && tree.text(first).is_some_and(|text| matches!(text.trim(), "¶" | "#" | "§" | "🔗" | "\u{f0c1}"))
 }
 
 /// What a tag says of what is in it.

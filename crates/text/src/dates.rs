@@ -78,7 +78,9 @@ fn numeric(parts: &[Part]) -> Option<Day> {
     };
     let mark = |at: usize| match parts.get(at) {
         Some(Part::Mark(mark)) => Some(*mark),
-        Some(Part::Word(word)) if matches!(word.as_str(), "年" | "月" | "년" | "월") => word.chars().next(),
+        Some(Part::Word(word)) if matches!(word.as_str(), "年" | "月" | "년" | "월") => {
+            word.chars().next()
+        }
         _ => None,
     };
     let (first, digits) = number(0)?;
@@ -89,7 +91,8 @@ fn numeric(parts: &[Part]) -> Option<Day> {
     let (third, third_digits) = number(4)?;
     let (one, other) = (mark(1)?, mark(3)?);
     if digits == 4 && second_digits <= 2 && third_digits <= 2 {
-        let is_date = matches!((one, other), ('-', '-') | ('/', '/') | ('.', '.') | ('年', '月') | ('년', '월'));
+        let is_date =
+            matches!((one, other), ('-', '-') | ('/', '/') | ('.', '.') | ('年', '月') | ('년', '월'));
         return is_date.then(|| Day::of(first, second, third)).flatten();
     }
     if third_digits != 4 || digits > 2 || second_digits > 2 || one != other {
@@ -109,17 +112,24 @@ fn worded(parts: &[Part]) -> Option<Day> {
         !matches!(part, Part::Mark(',' | '.')) && !matches!(part, Part::Word(word) if matches!(word.as_str(), "de" | "of" | "st" | "nd" | "rd" | "th"))
     });
     match (words.next()?, words.next()?, words.next()?) {
-        (Part::Word(word), Part::Number { value: day, digits: 1..=2 }, Part::Number { value: year, digits: 4 })
-        | (Part::Number { value: day, digits: 1..=2 }, Part::Word(word), Part::Number { value: year, digits: 4 }) => {
-            Day::of(*year, month_of(word)?, *day)
-        }
+        (
+            Part::Word(word),
+            Part::Number { value: day, digits: 1..=2 },
+            Part::Number { value: year, digits: 4 },
+        )
+        | (
+            Part::Number { value: day, digits: 1..=2 },
+            Part::Word(word),
+            Part::Number { value: year, digits: 4 },
+        ) => Day::of(*year, month_of(word)?, *day),
         _ => None,
     }
 }
 
 /// The month of a name, or of its beginning.
 fn month_of(word: &str) -> Option<u32> {
-    let is_it = |names: &&str| word.chars().count() >= 3 && names.split(' ').any(|name| name.starts_with(word));
+    let is_it =
+        |names: &&str| word.chars().count() >= 3 && names.split(' ').any(|name| name.starts_with(word));
     MONTHS.iter().position(|names| is_it(&names)).map(|at| at as u32 + 1)
 }
 
@@ -165,8 +175,19 @@ mod tests {
     #[test]
     fn dates_as_they_are_written() {
         for text in [
-            "2024-05-03", "2024-05-03T23:59:00+02:00", "20240503", "2024/5/3", "3.5.2024", "May 3, 2024", "Posted on 3rd May 2024",
-            "3. Mai 2024", "3 de mayo de 2024", "le 3 mai 2024 à 12:00", "2024年5月3日", "2024년 5월 3일", "Fri, 03 May 2024 10:00:00 GMT",
+            "2024-05-03",
+            "2024-05-03T23:59:00+02:00",
+            "20240503",
+            "2024/5/3",
+            "3.5.2024",
+            "May 3, 2024",
+            "Posted on 3rd May 2024",
+            "3. Mai 2024",
+            "3 de mayo de 2024",
+            "le 3 mai 2024 à 12:00",
+            "2024年5月3日",
+            "2024년 5월 3일",
+            "Fri, 03 May 2024 10:00:00 GMT",
         ] {
             assert_eq!(day(text), "2024-05-03", "{text}");
         }
@@ -176,7 +197,16 @@ mod tests {
 
     #[test]
     fn what_is_no_date() {
-        for text in ["", "3/4/2024", "2024-13-01", "30 February 2024", "1234-01-01", "call 0123 4567", "May 2024", "1.2.3"] {
+        for text in [
+            "",
+            "3/4/2024",
+            "2024-13-01",
+            "30 February 2024",
+            "1234-01-01",
+            "call 0123 4567",
+            "May 2024",
+            "1.2.3",
+        ] {
             assert_eq!(day(text), "", "{text}");
         }
     }

@@ -119,7 +119,8 @@ fn density(line: &Line) -> f32 {
 
 /// The mean of each value and its neighbours, weighted by a Gaussian.
 fn smoothed(values: &[f32]) -> Vec<f32> {
-    let weights: Vec<f32> = (0..=NEAR).map(|at| (-((at * at) as f32) / (2.0 * SIGMA * SIGMA)).exp()).collect();
+    let weights: Vec<f32> =
+        (0..=NEAR).map(|at| (-((at * at) as f32) / (2.0 * SIGMA * SIGMA)).exp()).collect();
     (0..values.len())
         .map(|at| {
             let (mut sum, mut whole) = (0.0, 0.0);
@@ -156,8 +157,10 @@ mod tests {
 
     #[test]
     fn the_body_is_cut_out() {
-        let menu = "<li><a href=\"/a/long/path/to/something\" class=\"menu-item item-12\">Menu</a></li>\n".repeat(40);
-        let body = "<p>This is a long line of text, of which an article has many, one after the other.</p>\n".repeat(12);
+        let menu = "<li><a href=\"/a/long/path/to/something\" class=\"menu-item item-12\">Menu</a></li>\n"
+            .repeat(40);
+        let body = "<p>This is a long line of text, of which an article has many, one after the other.</p>\n"
+            .repeat(12);
         let text = extract(&format!("<ul>\n{menu}</ul>\n<div>\n{body}</div>\n<ul>\n{menu}</ul>"));
         assert!(text.contains("long line of text"));
         assert_eq!(text.lines().filter(|line| line.contains("long line")).count(), 12);

@@ -96,8 +96,10 @@ impl Page {
         let first = learnt.first.probabilities(&numbers);
         let around = context(&blocks, &first);
         let mut probabilities = learnt.second.probabilities(&joined(&numbers, &around));
-        for (probability, _) in
-            probabilities.iter_mut().zip(is_boilerplate(&blocks)).filter(|(_, is_boilerplate)| *is_boilerplate)
+        for (probability, _) in probabilities
+            .iter_mut()
+            .zip(is_boilerplate(&blocks))
+            .filter(|(_, is_boilerplate)| *is_boilerplate)
         {
             *probability = 0.0;
         }

@@ -341,7 +341,8 @@ impl<'a> Page<'a> {
 
     /// Looks at the blocks in their order.
     fn walk(&mut self, tables: &Tables) {
-        let values = |source, words: &[u32]| Evidence::of(words.iter().map(|word| tables.value(source, *word)));
+        let values =
+            |source, words: &[u32]| Evidence::of(words.iter().map(|word| tables.value(source, *word)));
         let mut of_heading = Evidence::default();
         let title = words_of(&self.blocks.title);
         let stated = Stated::of(self.tree);

@@ -158,7 +158,9 @@ fn words_of_elements(tree: &Tree, words: &mut Vec<u32>) {
                 if matches!(name, "og:type" | "generator" | "twitter:card" | "page-type" | "pagetype") {
                     let content = tree.attribute(node, "content").unwrap_or_default();
                     words.extend(words_of(content).iter().take(3).map(|word| named(name, *word)));
-                } else if name.starts_with("article:") || name.starts_with("product:") || name.starts_with("og:p")
+                } else if name.starts_with("article:")
+                    || name.starts_with("product:")
+                    || name.starts_with("og:p")
                 {
                     words.push(named("has", words_of(name).iter().fold(0, |all, word| all ^ word)));
                 }
@@ -196,7 +198,8 @@ fn proportions(tree: &Tree, blocks: &Blocks, words: &mut Vec<u32>) {
     let total = whole.characters.max(1) as f32;
     let mut step = |name: &str, value: f32| words.push(named(name, value.clamp(0.0, 1_000.0) as u32));
     let part = |is_it: &dyn Fn(&crate::blocks::Block) -> bool| {
-        blocks.all.iter().filter(|block| is_it(block)).map(|block| block.characters).sum::<u32>() as f32 / total
+        blocks.all.iter().filter(|block| is_it(block)).map(|block| block.characters).sum::<u32>() as f32
+            / total
     };
     let within = |place: Place| part(&|block| blocks.containers[block.container as usize].within.has(place));
     step("characters", total.log2());
@@ -253,7 +256,8 @@ fn has_price(text: &str) -> bool {
 
 /// A hash of a word with where it stands.
 fn named(name: &str, word: u32) -> u32 {
-    let name = name.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let name =
+        name.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     (name ^ word).wrapping_mul(0x9e37_79b1).rotate_left(13).wrapping_mul(0x85eb_ca6b).max(1)
 }
 
@@ -285,7 +289,10 @@ mod tests {
 
     #[test]
     fn urls_titles_and_types_are_words() {
-        let with = words("<title>A lamp</title><script type='application/ld+json'>{\"@type\": \"Product\"}</script>", "");
+        let with = words(
+            "<title>A lamp</title><script type='application/ld+json'>{\"@type\": \"Product\"}</script>",
+            "",
+        );
         assert!(with.contains(&named("type", words_of("product")[0])));
         assert!(with.contains(&named("title", words_of("lamp")[0])));
         let of_url = words("", "https://shop.example/product/a-lamp.html?x=1");

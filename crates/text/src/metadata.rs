@@ -63,13 +63,21 @@ impl Metadata {
             author: cut(&found.author()),
             published: found.published(url),
             modified: found.modified(),
-            language: cut(first(&[found.language, found.meta(&["og:locale", "content-language", "language"]), &found.data.language])),
+            language: cut(first(&[
+                found.language,
+                found.meta(&["og:locale", "content-language", "language"]),
+                &found.data.language,
+            ])),
             canonical: cut(first(&[found.canonical, found.meta(&["og:url"])])),
             description: cut(&collapsed(first(&[
                 found.meta(&["description", "og:description", "twitter:description"]),
                 &found.data.description,
             ]))),
-            licence: cut(first(&[found.licence, found.meta(&["dc.rights.license", "dcterms.license"]), &found.data.licence])),
+            licence: cut(first(&[
+                found.licence,
+                found.meta(&["dc.rights.license", "dcterms.license"]),
+                &found.data.licence,
+            ])),
             site: cut(&collapsed(site)),
         }
     }
@@ -89,21 +97,29 @@ impl<'a> Found<'a> {
 
     /// Looks at a node.
     fn node(&mut self, tree: &'a Tree, node: NodeId) {
-        let attribute = |name: &str| tree.attribute(node, name).map(str::trim).filter(|value| !value.is_empty());
+        let attribute =
+            |name: &str| tree.attribute(node, name).map(str::trim).filter(|value| !value.is_empty());
         match tree.tag(node) {
             Tag::Other if tree.text(node).is_some() => return,
-            Tag::Html => self.language = attribute("lang").or_else(|| attribute("xml:lang")).unwrap_or_default(),
+            Tag::Html => {
+                self.language = attribute("lang").or_else(|| attribute("xml:lang")).unwrap_or_default()
+            }
             Tag::Title if self.title.is_empty() => self.title = text_of(tree, node),
             Tag::H1 => self.first_headings.push(text_of(tree, node)),
             Tag::Meta => {
-                let name = attribute("property").or_else(|| attribute("name")).or_else(|| attribute("itemprop"));
+                let name =
+                    attribute("property").or_else(|| attribute("name")).or_else(|| attribute("itemprop"));
                 if let (Some(name), Some(content)) = (name, attribute("content")) {
                     self.metas.push((name.to_ascii_lowercase(), content));
                 }
             }
             Tag::Link => match attribute("rel") {
-                Some("canonical") if self.canonical.is_empty() => self.canonical = attribute("href").unwrap_or_default(),
-                Some("license") if self.licence.is_empty() => self.licence = attribute("href").unwrap_or_default(),
+                Some("canonical") if self.canonical.is_empty() => {
+                    self.canonical = attribute("href").unwrap_or_default()
+                }
+                Some("license") if self.licence.is_empty() => {
+                    self.licence = attribute("href").unwrap_or_default()
+                }
                 _ => {}
             },
             Tag::Script if attribute("type").is_some_and(|is| is.ends_with("ld+json")) => {
@@ -112,7 +128,8 @@ impl<'a> Found<'a> {
                 }
             }
             Tag::Time => {
-                let rank = if attribute("pubdate").is_some() || has_class(tree, node, "published") { 1 } else { 3 };
+                let rank =
+                    if attribute("pubdate").is_some() || has_class(tree, node, "published") { 1 } else { 3 };
                 let value = attribute("datetime").map_or_else(|| text_of(tree, node), str::to_owned);
                 self.dates.push((rank, value));
             }
@@ -134,9 +151,17 @@ impl<'a> Found<'a> {
             0
         } else if tag == Tag::A && has_word(tree.attribute(node, "rel"), "author") {
             1
-        } else if ["author", "byline", "byline-name", "author-name", "entry-author", "post-author", "username"]
-            .iter()
-            .any(|class| has_class(tree, node, class))
+        } else if [
+            "author",
+            "byline",
+            "byline-name",
+            "author-name",
+            "entry-author",
+            "post-author",
+            "username",
+        ]
+        .iter()
+        .any(|class| has_class(tree, node, class))
         {
             2
         } else {
@@ -150,13 +175,15 @@ impl<'a> Found<'a> {
 
     /// The content of the first `meta` with one of these names; earlier names come first.
     fn meta(&self, names: &[&str]) -> &'a str {
-        let of = |name: &&str| self.metas.iter().find(|(known, _)| known == name).map(|(_, content)| *content);
+        let of =
+            |name: &&str| self.metas.iter().find(|(known, _)| known == name).map(|(_, content)| *content);
         names.iter().find_map(of).unwrap_or_default()
     }
 
     /// The title: the page's own heading if the stated titles say much the same; otherwise these, without the name of the site.
     fn title(&self, site: &str) -> String {
-        let stated = collapsed(first(&[self.meta(&["og:title", "twitter:title"]), &self.data.title, &self.title]));
+        let stated =
+            collapsed(first(&[self.meta(&["og:title", "twitter:title"]), &self.data.title, &self.title]));
         let whole = if self.title.is_empty() { stated.clone() } else { self.title.clone() };
         let headings = self.first_headings.iter().filter(|heading| !heading.is_empty());
         let alike = |heading: &&String| {
@@ -176,7 +203,15 @@ impl<'a> Found<'a> {
         if !self.data.authors.is_empty() {
             return self.data.authors.join(", ");
         }
-        let stated = self.meta(&["author", "article:author", "dc.creator", "dcterms.creator", "parsely-author", "sailthru.author", "byl"]);
+        let stated = self.meta(&[
+            "author",
+            "article:author",
+            "dc.creator",
+            "dcterms.creator",
+            "parsely-author",
+            "sailthru.author",
+            "byl",
+        ]);
         let stated = author_name(stated);
         if !stated.is_empty() {
             return stated;
@@ -187,18 +222,41 @@ impl<'a> Found<'a> {
     /// The day of publication.
     fn published(&self, url: &str) -> String {
         const NAMES: &[&str] = &[
-            "article:published_time", "og:published_time", "datepublished", "date", "dc.date", "dc.date.issued", "dcterms.created",
-            "dcterms.date", "parsely-pub-date", "publish-date", "publishdate", "pubdate", "sailthru.date", "article.published", "created",
+            "article:published_time",
+            "og:published_time",
+            "datepublished",
+            "date",
+            "dc.date",
+            "dc.date.issued",
+            "dcterms.created",
+            "dcterms.date",
+            "parsely-pub-date",
+            "publish-date",
+            "publishdate",
+            "pubdate",
+            "sailthru.date",
+            "article.published",
+            "created",
         ];
-        let by_rank = |rank: u8| self.dates.iter().filter(move |(known, _)| *known == rank).map(|(_, text)| text.as_str());
-        let found = [self.data.published.as_str(), self.meta(NAMES)].into_iter().chain(by_rank(0)).chain(by_rank(1));
+        let by_rank = |rank: u8| {
+            self.dates.iter().filter(move |(known, _)| *known == rank).map(|(_, text)| text.as_str())
+        };
+        let found =
+            [self.data.published.as_str(), self.meta(NAMES)].into_iter().chain(by_rank(0)).chain(by_rank(1));
         let found = found.chain([path_of(url)]).chain(by_rank(3)).find_map(dates::find);
         found.map_or_else(String::new, |day| day.to_string())
     }
 
     /// The day of the last change.
     fn modified(&self) -> String {
-        let named = self.meta(&["article:modified_time", "og:updated_time", "datemodified", "last-modified", "dcterms.modified", "dc.date.modified"]);
+        let named = self.meta(&[
+            "article:modified_time",
+            "og:updated_time",
+            "datemodified",
+            "last-modified",
+            "dcterms.modified",
+            "dc.date.modified",
+        ]);
         let found = [self.data.modified.as_str(), named].into_iter().find_map(dates::find);
         found.map_or_else(String::new, |day| day.to_string())
     }
@@ -258,7 +316,10 @@ fn author_name(text: &str) -> String {
     let lower = text.to_lowercase();
     let start = ["written by ", "posted by ", "by ", "von ", "por ", "par ", "作者：", "作者:"];
     let start = start.iter().find(|start| lower.starts_with(**start)).map_or(0, |start| start.len());
-    let name = text.get(start..).unwrap_or_default().trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '·' | '-' | ':'));
+    let name = text
+        .get(start..)
+        .unwrap_or_default()
+        .trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '·' | '-' | ':'));
     let is_url = name.contains("://") || name.starts_with("www.") || name.starts_with('@');
     if is_url || name.split(' ').count() > NAME || name.len() > 100 { String::new() } else { name.to_owned() }
 }
@@ -268,7 +329,9 @@ fn without_site(title: &str, site: &str) -> String {
     for mark in [" | ", " - ", " – ", " — ", " · ", " » ", " :: ", " • "] {
         if let Some((before, after)) = title.rsplit_once(mark) {
             let is_site = !site.is_empty() && likeness(after, site) > 0.5;
-            if is_site || (after.split(' ').count() <= 4 && before.split(' ').count() > after.split(' ').count()) {
+            if is_site
+                || (after.split(' ').count() <= 4 && before.split(' ').count() > after.split(' ').count())
+            {
                 return before.trim().to_owned();
             }
         }

@@ -9,13 +9,18 @@ fn of(html: &str, url: &str) -> Metadata {
 
 #[test]
 fn a_page_s_own_heading_is_its_title() {
-    let page = of("<title>How cats sleep | Cat News</title><h1>Cat News</h1><article><h1>How cats sleep</h1></article>", "");
+    let page = of(
+        "<title>How cats sleep | Cat News</title><h1>Cat News</h1><article><h1>How cats sleep</h1></article>",
+        "",
+    );
     assert_eq!(page.title, "How cats sleep");
 }
 
 #[test]
 fn the_name_of_the_site_is_no_part_of_a_title() {
-    let with = |title: &str| of(&format!("<title>{title}</title><meta property=og:site_name content='Cat News'>"), "").title;
+    let with = |title: &str| {
+        of(&format!("<title>{title}</title><meta property=og:site_name content='Cat News'>"), "").title
+    };
     assert_eq!(with("How cats sleep - Cat News"), "How cats sleep");
     assert_eq!(with("Cat News: How cats sleep"), "Cat News: How cats sleep");
     assert_eq!(with("Cat News | How cats and other animals sleep"), "How cats and other animals sleep");
@@ -44,7 +49,10 @@ fn elements_name_them_too() {
 
 #[test]
 fn malformed_linked_data_is_none() {
-    assert_eq!(of("<title>Cats</title><script type=application/ld+json>{\"name\": \"x</script>", "").title, "Cats");
+    assert_eq!(
+        of("<title>Cats</title><script type=application/ld+json>{\"name\": \"x</script>", "").title,
+        "Cats"
+    );
 }
 
 proptest! {

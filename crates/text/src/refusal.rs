@@ -98,7 +98,10 @@ impl Finder {
         let (numbers, patterns): (Vec<_>, Vec<_>) = marks.map(|(number, mark)| (number, mark.text)).unzip();
         let mut builder = AhoCorasickBuilder::new();
         // Nearly all pages have no mark: a byte of them is one step.
-        let builder = builder.ascii_case_insensitive(true).match_kind(MatchKind::Standard).kind(Some(AhoCorasickKind::DFA));
+        let builder = builder
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA));
         Finder { automaton: builder.build(&patterns).ok(), numbers }
     }
 
@@ -116,7 +119,12 @@ fn marks() -> &'static Marks {
     static ALL: OnceLock<Marks> = OnceLock::new();
     ALL.get_or_init(|| {
         let all: Vec<_> = MARKS.lines().filter_map(read).collect();
-        Marks { sources: Finder::of(&all, &[Place::Source]), texts: Finder::of(&all, &[Place::Text]), any: Finder::of(&all, &[Place::Source, Place::Text]), all }
+        Marks {
+            sources: Finder::of(&all, &[Place::Source]),
+            texts: Finder::of(&all, &[Place::Text]),
+            any: Finder::of(&all, &[Place::Source, Place::Text]),
+            all,
+        }
     })
 }
 
@@ -161,8 +169,7 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
 pub fn may_be_refusal(headers: &[(&str, &str)], title: &str, source: &str) -> bool {
     let marks = marks();
     let title = title.trim().to_lowercase();
-    marks.all.iter().any(|mark| mark.is_stated(headers, &title))
-        || marks.any.find(source).next().is_some()
+    marks.all.iter().any(|mark| mark.is_stated(headers, &title)) || marks.any.find(source).next().is_some()
 }
 
 /// Whether a response has a field of a name, with a value or any.

@@ -161,7 +161,8 @@ pub fn classes_of(tree: &Tree, element: NodeId, words: &mut Vec<u32>) {
                 words.push(std::mem::take(&mut hash));
             }
             if byte.is_ascii_alphabetic() || byte >= 0x80 {
-                hash = (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193).wrapping_add(1);
+                hash =
+                    (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193).wrapping_add(1);
             }
             before = byte;
         }
@@ -180,9 +181,9 @@ const WHOLE: usize = 8;
 /// Adds the hash of a short text as a whole to its words.
 pub fn with_whole(words: &mut Vec<u32>, in_order: &[u32]) {
     if (2..=WHOLE).contains(&in_order.len()) {
-        let hash = in_order.iter().fold(0x51_7c_c1_b7u32, |hash, word| {
-            (hash.rotate_left(9) ^ word).wrapping_mul(0x9e37_79b1)
-        });
+        let hash = in_order
+            .iter()
+            .fold(0x51_7c_c1_b7u32, |hash, word| (hash.rotate_left(9) ^ word).wrapping_mul(0x9e37_79b1));
         words.push(hash.max(1));
     }
 }

@@ -6,7 +6,8 @@ use lycosa_url::{CrawlUrl, NameClass};
 
 use super::{Column, Columns, Get, Items, Value, WrongValue};
 use crate::{
-    Body, Link, MAX_KEY_BYTES, Metadata, Outcome, PageText, Received, Request, RequestOptions, Response, header_text,
+    Body, Link, MAX_KEY_BYTES, Metadata, Outcome, PageText, Received, Request, RequestOptions, Response,
+    header_text,
 };
 
 /// Declares columns: description, name, getter and setter of each. `also`: outputs have the column only if

@@ -58,6 +58,10 @@ impl<'a> Inline<'a> {
                 self.formula(node);
             }
             _ if !self.kept.has(node) => {}
+            Tag::Span | Tag::Div if is_marked_formula(self.tree, node) => {
+                self.space();
+                self.out.push_str(&marked_formula(self.tree, node));
+            }
             Tag::Script | Tag::Style | Tag::Template | Tag::Svg => {}
             Tag::B | Tag::Strong => self.marked(node, "**"),
             Tag::I | Tag::Em => self.marked(node, "*"),
@@ -188,6 +192,39 @@ impl<'a> Inline<'a> {
         let mark = if is_display { "$$" } else { "$" };
         [mark, &source, mark].into_iter().for_each(|part| self.out.push_str(part));
     }
+}
+
+/// Whether an element has nothing but the source of a formula in TeX, which a script would draw.
+pub(crate) fn is_marked_formula(tree: &Tree, node: NodeId) -> bool {
+    let is_math =
+        |class: &str| matches!(class, "math" | "arithmatex" | "math-inline" | "math-display" | "tex");
+    let first = tree.first(node);
+    first != lycosa_dom::NONE
+        && tree.text(first).is_some()
+        && tree.next(first) == lycosa_dom::NONE
+        && tree.attribute(node, "class").is_some_and(|classes| classes.split_whitespace().any(is_math))
+}
+
+/// The formula of such an element, between dollars.
+pub(crate) fn marked_formula(tree: &Tree, node: NodeId) -> String {
+    let mut source = String::new();
+    all_text(tree, node, &mut source);
+    let mut source = source.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut is_display = tree.tag(node) == Tag::Div;
+    for (start, end, is_of_block) in
+        [("\\(", "\\)", false), ("\\[", "\\]", true), ("$$", "$$", true), ("$", "$", false)]
+    {
+        let inner = source
+            .strip_prefix(start)
+            .and_then(|rest| rest.strip_suffix(end))
+            .map(|text| text.trim().to_owned());
+        if let Some(inner) = inner {
+            (source, is_display) = (inner, is_of_block);
+            break;
+        }
+    }
+    let mark = if is_display { "$$" } else { "$" };
+    format!("{mark}{source}{mark}")
 }
 
 /// The TeX source within MathML.

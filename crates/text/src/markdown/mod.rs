@@ -135,6 +135,10 @@ impl<'a> Writer<'a> {
             }
             return;
         }
+        if self.kept.has(node) && inline::is_marked_formula(self.tree, node) {
+            self.lines(&inline::marked_formula(self.tree, node));
+            return;
+        }
         match tag {
             Tag::Hr if self.out.is_empty() => {}
             Tag::Hr => self.lines("---"),

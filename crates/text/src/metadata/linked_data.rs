@@ -13,9 +13,27 @@ const OBJECTS: usize = 2_000;
 
 /// Types of what a page is about, in the order in which they count.
 const TYPES: &[&str] = &[
-    "NewsArticle", "BlogPosting", "Article", "TechArticle", "ScholarlyArticle", "Report", "LiveBlogPosting", "SocialMediaPosting",
-    "DiscussionForumPosting", "Question", "QAPage", "Recipe", "Product", "Event", "VideoObject", "Course", "SoftwareApplication",
-    "AboutPage", "CollectionPage", "ItemPage", "WebPage",
+    "NewsArticle",
+    "BlogPosting",
+    "Article",
+    "TechArticle",
+    "ScholarlyArticle",
+    "Report",
+    "LiveBlogPosting",
+    "SocialMediaPosting",
+    "DiscussionForumPosting",
+    "Question",
+    "QAPage",
+    "Recipe",
+    "Product",
+    "Event",
+    "VideoObject",
+    "Course",
+    "SoftwareApplication",
+    "AboutPage",
+    "CollectionPage",
+    "ItemPage",
+    "WebPage",
 ];
 
 /// What was found; empty: nothing.
@@ -42,7 +60,12 @@ impl LinkedData {
             return;
         }
         let text = text.trim().trim_start_matches("<!--").trim_end_matches("-->");
-        let text = text.trim().trim_start_matches("//<![CDATA[").trim_end_matches("//]]>").trim_end().trim_end_matches(';');
+        let text = text
+            .trim()
+            .trim_start_matches("//<![CDATA[")
+            .trim_end_matches("//]]>")
+            .trim_end()
+            .trim_end_matches(';');
         let Ok(value) = serde_json::from_str::<Value>(text) else { return };
         self.value(&value, DEPTH, &mut OBJECTS.clone());
     }
@@ -59,7 +82,10 @@ impl LinkedData {
                 self.object(object);
                 for (name, value) in object {
                     // What these are of is not the page.
-                    if !matches!(name.as_str(), "author" | "publisher" | "comment" | "review" | "isPartOf" | "itemListElement") {
+                    if !matches!(
+                        name.as_str(),
+                        "author" | "publisher" | "comment" | "review" | "isPartOf" | "itemListElement"
+                    ) {
                         self.value(value, depth - 1, left);
                     }
                 }
@@ -85,14 +111,18 @@ impl LinkedData {
                 *to = found;
             }
         };
-        let named = |names: &[&str]| names.iter().map(|name| text(object.get(*name))).find(|text| !text.is_empty());
+        let named =
+            |names: &[&str]| names.iter().map(|name| text(object.get(*name))).find(|text| !text.is_empty());
         set(&mut self.title, named(&["headline", "name"]).unwrap_or_default());
         set(&mut self.published, named(&["datePublished", "dateCreated", "uploadDate"]).unwrap_or_default());
         set(&mut self.modified, named(&["dateModified"]).unwrap_or_default());
         set(&mut self.language, named(&["inLanguage"]).unwrap_or_default());
         set(&mut self.description, named(&["description"]).unwrap_or_default());
         set(&mut self.licence, named(&["license"]).unwrap_or_default());
-        set(&mut self.site, object.get("publisher").map(|publisher| text(Some(publisher))).unwrap_or_default());
+        set(
+            &mut self.site,
+            object.get("publisher").map(|publisher| text(Some(publisher))).unwrap_or_default(),
+        );
         let authors = names_of(object.get("author").or_else(|| object.get("creator")));
         // The author of a product is nobody, and that of a page often its publisher.
         if !authors.is_empty() && rank < 11 && (is_better || self.authors.is_empty()) {
@@ -107,7 +137,9 @@ impl LinkedData {
 /// A text, or the name of an object.
 fn text(value: Option<&Value>) -> String {
     match value {
-        Some(Value::String(text)) => htmlize::unescape(text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned(),
+        Some(Value::String(text)) => {
+            htmlize::unescape(text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+        }
         Some(Value::Array(values)) => text(values.first()),
         Some(Value::Object(object)) => {
             let value = object.get("name").or_else(|| object.get("@value")).or_else(|| object.get("url"));
