@@ -43,7 +43,7 @@ def test_the_structure_is_kept() -> None:
     found = lycosa.extract(PAGE)
     assert found.blocks[0] == TextBlock("heading", 1, "The harbour")
     assert TextBlock("heading", 2, "Ships") in found.blocks
-    assert found.markdown().startswith("# The harbour\n\n0. The harbour") or "# The harbour" in found.markdown()
+    assert found.markdown().startswith("# The harbour\n\n0")
     assert "- The Maria" in found.markdown()
 
 
