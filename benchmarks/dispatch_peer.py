@@ -17,8 +17,8 @@ from pathlib import Path
 
 from benchmarks import nginx, static_site
 from benchmarks.dispatch_service import Running, downloaders, master
-from benchmarks.dns_servers import free_port
 from benchmarks.harness import Contestant, Cores, Options, Run, environment, in_turn, last_line, measure
+from benchmarks.ports import free_port
 from benchmarks.report import BenchmarkError, Claim, Figure, Peer, Report
 
 #: Pages of the site, and their size; a quick run asks for some of them.

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks.dns_load import message
 from benchmarks.harness import environment, last_line
+from benchmarks.ports import free_port
 from benchmarks.report import BenchmarkError
 
 START = 20.0  # seconds until a server must answer
@@ -191,19 +192,6 @@ def wait_until_it_answers(server: Server, name: str) -> None:
                 continue
             return
     raise BenchmarkError(f"{server.name} did not start: {last_line(server.log)}")
-
-
-def free_port() -> int:
-    """Find a free loopback port, for UDP and TCP."""
-    while True:
-        with socket.socket() as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram:
-            stream.bind(("127.0.0.1", 0))
-            port: int = stream.getsockname()[1]
-            try:
-                datagram.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
 
 
 def debian_version(package: str) -> str | None:

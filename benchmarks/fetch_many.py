@@ -13,7 +13,6 @@ from pathlib import Path
 
 from benchmarks import nginx
 from benchmarks.crawl_costs import make_certificate
-from benchmarks.dns_servers import free_port
 from benchmarks.harness import (
     Contestant,
     Cores,
@@ -25,6 +24,7 @@ from benchmarks.harness import (
     measure,
     progress,
 )
+from benchmarks.ports import free_port
 from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
 #: Idle connections, and the bar in bytes for each (the issue).

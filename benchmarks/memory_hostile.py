@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +21,7 @@ from benchmarks.crawl import require_lycosa
 from benchmarks.harness import Cores, Options, Run, environment, measure, progress
 from benchmarks.hostile_rows import ROWS, Row
 from benchmarks.hostile_server import FIRST
+from benchmarks.ports import free_port
 from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
 MEMORY = "512 MiB"
@@ -163,7 +162,7 @@ def _check(row: Row, folder: Path, outcomes: int) -> None:
 @contextlib.contextmanager
 def _server() -> Iterator[int]:
     """Run the server in a process of its own; yields its port."""
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "benchmarks.hostile_server", str(port)]
     core = Cores.split().server
     child = subprocess.Popen(
@@ -180,17 +179,3 @@ def _server() -> Iterator[int]:
     finally:
         child.kill()
         child.wait()
-
-
-def _free_port() -> int:
-    """Return a port that is free for TCP and UDP, below the ephemeral ports."""
-    for port in random.sample(range(20_000, 30_000), 100):
-        with (
-            socket.socket() as tcp,
-            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
-            contextlib.suppress(OSError),
-        ):
-            tcp.bind(("0.0.0.0", port))  # noqa: S104
-            udp.bind(("127.0.0.1", port))
-            return port
-    raise BenchmarkError("memory_hostile: no port is free")

@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.dns_servers import free_port
 from benchmarks.harness import last_line
+from benchmarks.ports import free_port
 from benchmarks.report import BenchmarkError
 
 START = 10.0  # seconds until it must answer

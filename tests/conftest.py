@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
 import pytest
+
+from benchmarks.ports import free_ports
 
 
 class DnsServer:
@@ -108,13 +109,4 @@ def start_dns() -> Iterator[Callable[..., DnsServer]]:
 @pytest.fixture
 def free_addresses() -> list[str]:
     """Two addresses that are free for UDP and TCP, for servers that have to know each other before they listen."""
-    found: list[str] = []
-    # Below the ports that the system gives to clients: one of those that has just closed holds its port for a minute.
-    for port in random.sample(range(20_000, 30_000), 100):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket() as tcp, suppress(OSError):
-            udp.bind(("127.0.0.1", port))
-            tcp.bind(("127.0.0.1", port))
-            found.append(f"127.0.0.1:{port}")
-        if len(found) == 2:
-            break
-    return found
+    return [f"127.0.0.1:{port}" for port in free_ports(2)]

@@ -5,18 +5,17 @@ from __future__ import annotations
 import fcntl
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+
+from benchmarks.ports import free_ports
 
 #: Seconds for a broker to answer.
 START = 60.0
@@ -60,19 +59,6 @@ def jars() -> Path:
             assert done.returncode == 0, done.stdout[-2_000:]
             (JARS / "complete").touch()
     return JARS
-
-
-@contextmanager
-def free_ports(count: int) -> Iterator[list[int]]:
-    """Yield ports that nobody uses."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        yield [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 class Broker:
@@ -134,8 +120,8 @@ class Kafka:
     def __enter__(self) -> Self:
         """Start all, and wait until they answer."""
         count = len(self.brokers)
-        with free_ports(2 * count) as ports:
-            pairs = list(zip(ports[:count], ports[count:], strict=True))
+        ports = free_ports(2 * count)
+        pairs = list(zip(ports[:count], ports[count:], strict=True))
         voters = ",".join(
             f"{one.number}@127.0.0.1:{port}" for one, (_, port) in zip(self.brokers, pairs, strict=True)
         )

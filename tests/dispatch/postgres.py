@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,8 @@ from types import TracebackType
 from typing import Any, LiteralString, Self
 
 import psycopg
+
+from benchmarks.ports import free_port
 
 #: Seconds for the server to be there.
 START = 20.0
@@ -55,9 +56,7 @@ class Postgres:
         data = str(self._folder / "data")
         made = ["--auth=scram-sha-256", f"--username={USER}", f"--pwfile={secret}", "--no-sync", "--encoding=UTF8"]
         subprocess.run([binary("initdb"), "-D", data, *made], check=True, capture_output=True, **self._as_user())
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         options = ["-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
         with (self._folder / "log").open("wb") as log:
             command = [binary("postgres"), "-D", data, *options, "-c", "fsync=off", "-c", "max_connections=20"]

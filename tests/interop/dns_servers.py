@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dns_peers import unbound
-from benchmarks.dns_servers import Recipe, Server, free_port, running, running_ours
+from benchmarks.dns_servers import Recipe, Server, running, running_ours
+from benchmarks.ports import free_port
 from tests.interop.programs import require
 
 ZONE = "lycosa.example"
@@ -146,12 +147,18 @@ def _static(anchor: str) -> str:
 def serving(recipe: Recipe, folder: Path, name: str = f"www.{ZONE}") -> Iterator[Server]:
     """Run a foreign server that knows a name; where it is not installed the test is skipped, but not in CI."""
     require(recipe.program)
-    with running(recipe, folder, name=name) as server:
-        try:
-            yield server
-        except Exception as error:
-            error.add_note(f"{recipe.name} printed: {server.log.read_text(errors='replace')[-3_000:]}")
-            raise
+    with running(recipe, folder, name=name) as server, telling(server):
+        yield server
+
+
+@contextlib.contextmanager
+def telling(server: Server) -> Iterator[None]:
+    """Add what a server has printed to whatever a test fails with; of fixtures' servers nothing is told."""
+    try:
+        yield
+    except BaseException as error:  # pytest's own failures are no Exception
+        error.add_note(f"{server.name} printed: {server.log.read_text(errors='replace')[-3_000:]}")
+        raise
 
 
 class Ours:
@@ -192,14 +199,18 @@ def our_server(folder: Path, *upstreams: str, tier: str = "lower", settings: str
     with running_ours(folder, upstreams, tier=tier, settings=lines) as server:
         ours = Ours(server, http)
         wait_for("its HTTP side listens", ours.has_http)
-        yield ours
+        with telling(server):
+            yield ours
         assert server.alive, server.log.read_text()
 
 
 def ask(program: str, port: int, *arguments: str) -> str:
     """What dig or kdig prints; it must succeed."""
     command = [require(program), "@127.0.0.1", "-p", str(port), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError((command, error.stdout, error.stderr)) from None
     assert done.returncode == 0, (command, done.stdout, done.stderr)
     return done.stdout
 

@@ -17,7 +17,7 @@ from lycosa.errors import SettingError
 from lycosa.names import Resolver
 from lycosa.names.probe import silent
 
-from benchmarks.dns_servers import free_port
+from benchmarks.ports import free_port
 from tests.interop.certificates import certify
 from tests.interop.dns_servers import ask, our_server
 from tests.interop.programs import require

@@ -11,7 +11,7 @@ import lycosa
 import pytest
 
 from benchmarks.crawl_costs import make_certificate
-from benchmarks.dns_servers import free_port
+from benchmarks.ports import free_port
 from tests.interop.programs import program, running
 
 PAGES = 60

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import lycosa
 
-from benchmarks.dns_servers import free_port
+from benchmarks.ports import free_port
 from tests.interop.programs import program, running
 
 PAGES = 20

@@ -17,7 +17,7 @@ import pytest
 from lycosa.cli import main
 
 from benchmarks.crawl_costs import make_certificate
-from benchmarks.dns_servers import free_port
+from benchmarks.ports import free_port
 from tests.interop.programs import program, running
 
 #: Its user may read a temporary folder of root's only if it is root.
