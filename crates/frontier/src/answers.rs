@@ -95,7 +95,9 @@ impl<R: Resolve> Frontier<R> {
         if let Some(before) = queue.lives_at.replace(clock).filter(|before| *before != clock) {
             self.politeness.addresses.remove_domain(before, queue.domain, now);
         }
-        if self.politeness.addresses.add_domain(clock, queue.domain) {
+        // A host of another frontier, such as one to which a robots.txt redirects, is counted there.
+        let is_own = self.lending.as_ref().is_none_or(|lending| lending.owns_host(&queue.host));
+        if is_own && self.politeness.addresses.add_domain(clock, queue.domain) {
             self.schedule.update(&self.politeness.addresses, clock);
         }
         let answered = Answered { addresses, clock, class, expires, elapsed_us, fresh_at };

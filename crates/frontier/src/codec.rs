@@ -4,6 +4,7 @@
 //! Guarantee: any bytes decode to a value or to `None`, in bounded memory; never a panic.
 
 use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv6Addr};
 
 /// The longest text or byte string that is believed: a length beyond it is damage, not data.
 const MAX_BYTES: u64 = 1 << 32;
@@ -61,6 +62,22 @@ pub(crate) fn bytes<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
 /// Takes text from the front.
 pub(crate) fn text<'a>(from: &mut &'a [u8]) -> Option<&'a str> {
     std::str::from_utf8(bytes(from)?).ok()
+}
+
+/// Appends an address, IPv4 as mapped to IPv6.
+pub(crate) fn put_address(into: &mut Vec<u8>, address: IpAddr) {
+    let address = match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+        IpAddr::V6(v6) => v6,
+    };
+    into.extend_from_slice(&address.octets());
+}
+
+/// Takes an address from the front.
+pub(crate) fn address(from: &mut &[u8]) -> Option<IpAddr> {
+    let (octets, rest) = from.split_first_chunk::<16>()?;
+    *from = rest;
+    Some(Ipv6Addr::from(*octets).to_canonical())
 }
 
 /// Writes one record of a snapshot: its length, then what `fill` put into `scratch`.

@@ -45,8 +45,7 @@ impl<R: Resolve> Frontier<R> {
             requests = self.probe(max, now)?;
         }
         let mut is_dry = false;
-        let is_held_up =
-            self.trouble.health.is_suspended() || self.trouble.captive.is_full() || self.outbox.is_full();
+        let is_held_up = self.is_held_up();
         while requests.len() < max && !is_dry && !is_held_up {
             let request = self.next_request(now)?;
             is_dry = request.is_none();
@@ -65,6 +64,11 @@ impl<R: Resolve> Frontier<R> {
             self.ask_names(max - requests.len(), now);
         }
         Ok(requests)
+    }
+
+    /// Whether no request starts, wherever.
+    pub(crate) fn is_held_up(&self) -> bool {
+        self.trouble.health.is_suspended() || self.trouble.captive.is_full() || self.outbox.is_full()
     }
 
     /// The next request in the order of the schedule; `None` if none is due, or enough URLs were settled for one batch.

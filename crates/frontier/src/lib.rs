@@ -18,6 +18,7 @@
 //! | leases | `leases.rs` | requests that are out |
 //! | trouble | `trouble.rs`, `health.rs`, `channel.rs`, `captive.rs`, `reports.rs` | evidence against hosts, suspension of the crawl |
 //! | cookies, outbox | `cookies.rs`, `outbox.rs` | cookies; links that other frontiers own |
+//! | lending | `lending.rs` | addresses that are lent among frontiers |
 //!
 //! The path of a URL through them: `intake.rs` (admission), `grant.rs` (request), `outcome.rs` (outcome); its states are in
 //! `state.rs`.
@@ -45,6 +46,7 @@ mod hosts;
 mod intake;
 mod keys;
 mod leases;
+mod lending;
 mod levels;
 mod mark;
 mod names;
@@ -91,6 +93,8 @@ use cookies::Jar;
 use dedup::Dedup;
 use hosts::Hosts;
 use leases::Leases;
+use lending::Lending;
+pub use lending::Told;
 use names::{Name, Names};
 use outbox::Outbox;
 pub use outbox::Ownership;
@@ -184,6 +188,8 @@ pub struct Frontier<R> {
     politeness: Politeness,
     robots: RobotsCache,
     outbox: Outbox,
+    /// `None`: all addresses are this frontier's own.
+    lending: Option<Box<Lending>>,
     names: Names<R>,
     trouble: Trouble,
     leases: Leases,
@@ -219,6 +225,7 @@ impl<R: Resolve> Frontier<R> {
             names: Names::new(&settings, resolver),
             dedup: Dedup::new(&settings, seen),
             outbox: Outbox::new(settings.ownership.clone()),
+            lending: Lending::new(&settings),
             trouble: Trouble::new(&settings),
             leases: Leases::new(&settings),
             sharing: Sharing::new(&settings),
@@ -421,6 +428,7 @@ impl<R: Resolve> Frontier<R> {
         let queue = &self.hosts[id];
         let turn = Turn { queue: id, domain: queue.domain, level: queue.level(now) };
         self.schedule.enqueue(&self.politeness.addresses, address, due, turn);
+        self.politeness.addresses.want(address);
         self.hosts.schedule(id, due, now);
     }
 

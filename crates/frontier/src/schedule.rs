@@ -107,6 +107,12 @@ impl<S: Strategy> Schedule<S> {
         self.slots.get(id as usize).map_or(0, |slot| slot.due.len() + slot.ready.len())
     }
 
+    /// When a queue at an address is due, at the earliest; 0: now. `None`: there is none.
+    pub(crate) fn due_of(&self, id: AddressId) -> Option<Micros> {
+        let slot = self.slots.get(id as usize)?;
+        if slot.ready.is_empty() { slot.due.peek().map(|Reverse((due, _))| *due) } else { Some(0) }
+    }
+
     /// How many queues are in the schedule.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting

@@ -62,7 +62,7 @@ fn schedule(concurrency: u32, interval: Micros, most_domains: u32) -> Orders {
         successes: 10,
         share: 1,
     };
-    let addresses = Addresses::new(limits, most_domains);
+    let addresses = Addresses::new(limits, most_domains, false);
     Orders { schedule: Schedule::default(), addresses, domains: Domains::default() }
 }
 

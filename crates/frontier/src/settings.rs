@@ -109,6 +109,8 @@ pub struct Settings {
     pub task: Arc<Task>,
     /// Which URLs this frontier owns, of a job that several share; `None`: all.
     pub ownership: Option<Ownership>,
+    /// Whether addresses are lent among the frontiers of a job that several share: nothing is sent to one without a place.
+    pub lends_addresses: bool,
     /// What is shared with other frontiers of the crawl, or of the machine.
     pub shared: Shared,
 }
@@ -163,6 +165,7 @@ impl Default for Settings {
             cookie_memory: 64 << 20,
             task: Arc::default(),
             ownership: None,
+            lends_addresses: false,
             shared: Shared::default(),
         }
     }

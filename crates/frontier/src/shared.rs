@@ -101,7 +101,7 @@ impl Sharing {
             Taken { busy, is_address: false }
         })?;
         let addresses = &politeness.addresses;
-        let (interval, concurrency) = (addresses.interval(address), addresses.concurrency(address));
+        let (interval, concurrency) = addresses.shared_pace(address);
         let claim = Claim { key: addresses.clock_key(address), interval, concurrency, until };
         match clocks.start(&claim, now) {
             Ok(address) => {
@@ -133,7 +133,7 @@ impl Sharing {
     ) {
         if let Some(mut tickets) = self.tickets.remove(&number) {
             let interval = queue.pace.interval(&politeness.host_limits(queue));
-            tickets.end(interval, politeness.addresses.interval(address), at);
+            tickets.end(interval, politeness.addresses.shared_pace(address).0, at);
         }
     }
 

@@ -33,8 +33,9 @@ use crate::{Frontier, Refusal, Resolve, Seen, Settings};
 /// The version of this layout, and the oldest that is read as well: in that of 6 URLs have no time at which they are due, in that of 7
 /// no options, and there is no outbox; in that of 8 all hosts have a queue, and domains are numbered in the order of these; in that of 9
 /// no host is put aside, and files of hosts on disk do not say how many bytes are in use; in that of 10 no host that fails is on disk; in that
-/// of 11 tombstones may be of URLs that lie in no queue; in that of 12 rules of robots.txt files have neither licences nor what tdmrep.json states.
-const VERSION: u64 = 13;
+/// of 11 tombstones may be of URLs that lie in no queue; in that of 12 rules of robots.txt files have neither licences nor what tdmrep.json states;
+/// in that of 13 no addresses are lent.
+const VERSION: u64 = 14;
 const OLDEST: u64 = 6;
 
 /// The files that a snapshot names, by number. They are needed as long as the snapshot.
@@ -119,7 +120,10 @@ impl<R: Resolve> Frontier<R> {
         }
         write_record(into, &mut record, |record| self.dedup.tombstones.pack(record))?;
         write_record(into, &mut record, |record| self.cookies.pack(record))?;
-        write_record(into, &mut record, |record| self.politeness.pack(record))?;
+        write_record(into, &mut record, |record| {
+            self.politeness.pack(record);
+            self.lending.iter().for_each(|lending| lending.pack(record));
+        })?;
         write_record(into, &mut record, |record| self.pack_leases(record))?;
         self.dedup.save(into)
     }
@@ -186,13 +190,23 @@ impl<R: Resolve> Frontier<R> {
         read_record(from, &mut record)?;
         frontier.cookies.unpack(&record).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
-        frontier.politeness.unpack(&record).ok_or_else(damaged)?;
+        frontier.unpack_politeness(&record, version).ok_or_else(damaged)?;
         read_record(from, &mut record)?;
         frontier.unpack_leases(&record).ok_or_else(damaged)?;
         frontier.dedup.load(&frontier.settings, from)?;
         // Without the rest of the log nothing is scheduled.
         frontier.replay = Some(Replay::after(frontier.trouble.died_at));
         Ok((frontier, files))
+    }
+
+    /// Reads the record of clocks and of addresses that are lent.
+    fn unpack_politeness(&mut self, mut from: &[u8], version: u64) -> Option<()> {
+        let from = &mut from;
+        self.politeness.unpack(from, version > 13)?;
+        match &mut self.lending {
+            Some(lending) if !from.is_empty() => lending.unpack(from),
+            _ => Some(()),
+        }
     }
 
     /// Returns the files that neither this frontier nor one of these snapshots needs, to be removed by the caller: they are not used

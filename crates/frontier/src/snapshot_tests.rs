@@ -60,6 +60,7 @@ fn of_version_8(frontier: &Frontier<Names>, snapshot: &[u8]) -> Vec<u8> {
     let queues = frontier.hosts.warm_len();
     (0..queues + 2).for_each(|_| put(&next(&mut from)));
     let mut paces = next(&mut from);
+    assert_eq!(paces.pop(), Some(0)); // no address is lent
     put_number(&mut paces, 3);
     [2, 1, 1].into_iter().for_each(|pages| put_number(&mut paces, pages));
     put(&paces);

@@ -10,6 +10,7 @@ use lycosa_frontier::{Failing, Ownership, Settings, State as UrlState, Suspensio
 use lycosa_records::{Outcome, Task};
 use lycosa_store::{LogError, Position};
 use lycosa_url::{Clock, CrawlUrl, RingKey};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -34,6 +35,9 @@ const WAIT_FOR_NAMES: f64 = 0.005;
 
 /// A loop that has not come by for so long is slow, in microseconds.
 const SLOW_LOOP: u64 = 1_000_000;
+
+/// What `tell` gives.
+type Telling<'py> = (Bound<'py, PyBytes>, Vec<(String, Bound<'py, PyBytes>)>);
 
 /// The state machine of a frontier.
 pub(crate) type State = lycosa_frontier::Frontier<Resolver>;
@@ -154,9 +158,9 @@ impl Frontier {
     ///
     /// `end`: where the log ends: later snapshots are of records that are gone. `task`: job and task that its requests belong to.
     /// `ownership`: of a job that several frontiers share, the ring of their names, what of a URL it looks at (host, domain, url), and
-    /// which of them this one is. `shared`: what it shares with the other frontiers of this process, or of the machine.
+    /// which of them this one is. `lends`: whether addresses are lent among these. `shared`: what it shares with the other frontiers of this process, or of the machine.
     #[new]
-    #[pyo3(signature = (job, names, directory = None, *, end = Position::MAX, task = None, ownership = None, shared = None))]
+    #[pyo3(signature = (job, names, directory = None, *, end = Position::MAX, task = None, ownership = None, lends = false, shared = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn new(
         py: Python<'_>,
@@ -166,6 +170,7 @@ impl Frontier {
         end: Position,
         task: Option<(String, String)>,
         ownership: Option<(Bound<'_, Ring>, String, String)>,
+        lends: bool,
         shared: Option<Bound<'_, Shared>>,
     ) -> PyResult<Self> {
         let beside = |name| directory.as_ref().map(|directory: &PathBuf| directory.join(name));
@@ -183,6 +188,7 @@ impl Frontier {
             seen_directory,
             task: task.map(Arc::new).unwrap_or_default(),
             ownership: ownership.map(owned).transpose()?,
+            lends_addresses: lends,
             shared: shared.map(|shared| shared.get().0.clone()).unwrap_or_default(),
             ..job.frontier()?
         };
@@ -235,6 +241,24 @@ impl Frontier {
     /// What `take_outbox` gave last has been recorded by its owners.
     fn outbox_delivered(&self, py: Python<'_>) {
         py.detach(|| lock(&self.core.state).outbox_delivered());
+    }
+
+    /// What is to be told to other frontiers of addresses that are lent: the record of it, and messages with their receivers.
+    fn tell<'py>(&self, py: Python<'py>) -> Telling<'py> {
+        let told = py.detach(|| lock(&self.core.state).tell(self.clock.now()));
+        let messages = told.messages.into_iter();
+        let messages = messages.map(|(to, message)| (to.into(), PyBytes::new(py, &message))).collect();
+        (PyBytes::new(py, &told.record), messages)
+    }
+
+    /// Takes over what another frontier has told; `again`: replays that, or the record of what was told.
+    #[pyo3(signature = (message, *, again = false))]
+    fn hear(&self, py: Python<'_>, message: &[u8], again: bool) -> PyResult<()> {
+        let heard = py.detach(|| {
+            let mut frontier = lock(&self.core.state);
+            if again { frontier.hear_again(message) } else { frontier.hear(message, self.clock.now()) }
+        });
+        heard.ok_or_else(|| PyValueError::new_err("no message about addresses that are lent"))
     }
 
     /// The positions of its snapshots, in order; whether they are whole is known when they are loaded.

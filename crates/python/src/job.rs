@@ -247,6 +247,7 @@ impl Job {
             cookie_memory: self.frontier.cookie_memory,
             ahead: self.ahead()?,
             ownership: None,
+            lends_addresses: false,
             shared: lycosa_frontier::Shared::default(),
             task: Arc::default(),
         })

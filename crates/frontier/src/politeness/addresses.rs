@@ -2,15 +2,16 @@
 //!
 //! Guarantees: an address, however it is written, and an IPv6 /64 has one pace; one host's trouble slows down its address only
 //! together with another host's, with no success between them; an address has the rate of as many domains as are known to live
-//! there, up to a limit.
+//! there, up to a limit, or of the places that are lent to this frontier ([`super::lent`]).
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use hashbrown::HashMap;
 use lycosa_clocks::ClockKey;
 use lycosa_url::{Micros, canonical_address, digest_of};
 
 use super::domains::DomainId;
+use super::lent::{Lent, Lists};
 use super::pace::{HealthSignal, Limits, Pace};
 use crate::codec::{self, put_number};
 use crate::schedule::AddressId;
@@ -19,40 +20,48 @@ use crate::schedule::AddressId;
 #[derive(Debug)]
 pub(crate) struct Addresses {
     /// For an address where one domain lives.
-    limits: Limits,
+    pub(super) limits: Limits,
     /// Domains that raise an address's rate, at most.
     most_domains: u32,
-    all: Vec<Address>,
-    index: HashMap<IpAddr, AddressId>,
+    pub(super) all: Vec<Address>,
+    pub(super) index: HashMap<IpAddr, AddressId>,
+    /// What keepers of addresses are to be told; `None`: all addresses are this frontier's own.
+    pub(super) lists: Option<Box<Lists>>,
 }
 
 /// One address (IPv6: one /64).
 #[derive(Debug)]
-struct Address {
-    pace: Pace,
+pub(super) struct Address {
+    pub(super) at: IpAddr,
+    pub(super) pace: Pace,
     /// The key of its clock, by which other frontiers know it.
     key: ClockKey,
     /// The host that was in trouble here since the last success, by the CRC-32 of its name: one host's trouble is not its address's.
     troubled: Option<u32>,
     /// Domains known to live here, as many as count.
-    domains: Vec<DomainId>,
+    pub(super) domains: Vec<DomainId>,
+    pub(super) lent: Lent,
 }
 
 impl Addresses {
-    /// No addresses.
-    pub(crate) fn new(limits: Limits, most_domains: u32) -> Self {
-        Addresses { limits, most_domains, all: Vec::new(), index: HashMap::new() }
+    /// No addresses. `are_lent`: whether nothing is sent to one without a place.
+    pub(crate) fn new(limits: Limits, most_domains: u32, are_lent: bool) -> Self {
+        let lists = are_lent.then(Box::default);
+        Addresses { limits, most_domains, all: Vec::new(), index: HashMap::new(), lists }
     }
 
     /// The number of an address.
     pub(crate) fn id(&mut self, address: IpAddr) -> AddressId {
         let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        *self.index.entry(pace_key(address)).or_insert_with(|| {
+        let at = pace_key(address);
+        *self.index.entry(at).or_insert_with(|| {
             self.all.push(Address {
+                at,
                 pace: Pace::default(),
-                key: clock_key(address),
+                key: clock_key(at),
                 troubled: None,
                 domains: Vec::new(),
+                lent: Lent::default(),
             });
             next
         })
@@ -70,12 +79,12 @@ impl Addresses {
 
     /// Whether a request may start at an address.
     pub(crate) fn may_start(&self, id: AddressId, now: Micros) -> bool {
-        self.pace(id).may_start(&self.limits_of(id), now)
+        self.is_open(id) && self.pace(id).may_start(&self.limits_of(id), now)
     }
 
     /// Whether fewer requests are out at an address than may be.
     pub(crate) fn has_capacity(&self, id: AddressId) -> bool {
-        self.pace(id).has_capacity(&self.limits_of(id))
+        self.is_open(id) && self.pace(id).has_capacity(&self.limits_of(id))
     }
 
     /// No request starts at an address before this time.
@@ -83,9 +92,13 @@ impl Addresses {
         self.pace(id).ready_at()
     }
 
-    /// Requests at once to an address.
-    pub(crate) fn concurrency(&self, id: AddressId) -> u32 {
-        self.pace(id).concurrency(&self.limits_of(id))
+    /// The interval of an address and the requests at once, as all that use its clock share them: of all places that are lent.
+    pub(crate) fn shared_pace(&self, id: AddressId) -> (Micros, u32) {
+        let limits = match self.lists {
+            Some(_) => Self::limits_for(&self.limits, self.all[id as usize].lent.in_all),
+            None => self.limits_of(id),
+        };
+        (self.pace(id).interval(&limits), self.pace(id).concurrency(&limits))
     }
 
     /// The key of its clock.
@@ -111,15 +124,17 @@ impl Addresses {
     }
 
     /// Learns from an outcome of one of its hosts. Where only one host is in trouble, it is its own: the address is in
-    /// trouble when another one is, with no success between them.
+    /// trouble when another one is, with no success between them. Of an address that others have places of as well, the
+    /// other host may be theirs: one host's trouble is the address's.
     pub(crate) fn observe(&mut self, id: AddressId, host: &str, signal: HealthSignal, at: Micros) {
         let limits = self.limits_of(id);
+        let is_shared = self.lists.is_some() && self.all[id as usize].lent.is_shared();
         let address = &mut self.all[id as usize];
         let signal = match signal {
             HealthSignal::Trouble => {
                 let host = crc32fast::hash(host.as_bytes());
                 let before = address.troubled.replace(host);
-                if before.is_some_and(|other| other != host) {
+                if is_shared || before.is_some_and(|other| other != host) {
                     HealthSignal::Trouble
                 } else {
                     HealthSignal::Neutral
@@ -186,11 +201,7 @@ impl Addresses {
         let paces: Vec<_> = self.paces().collect();
         put_number(record, paces.len() as u64);
         for (address, pace) in paces {
-            let address = match address {
-                IpAddr::V4(v4) => v4.to_ipv6_mapped(),
-                IpAddr::V6(v6) => v6,
-            };
-            record.extend_from_slice(&address.octets());
+            codec::put_address(record, address);
             pace.pack(record);
         }
     }
@@ -198,9 +209,7 @@ impl Addresses {
     /// Reads them.
     pub(crate) fn unpack(&mut self, from: &mut &[u8]) -> Option<()> {
         for _ in 0..codec::number(from)? {
-            let (octets, rest) = from.split_first_chunk::<16>()?;
-            *from = rest;
-            let id = self.id(IpAddr::V6(Ipv6Addr::from(*octets)));
+            let id = self.id(codec::address(from)?);
             self.all[id as usize].pace = Pace::unpack(from)?;
         }
         Some(())
@@ -211,16 +220,30 @@ impl Addresses {
         &self.all[id as usize].pace
     }
 
-    /// The limits of an address, by the domains that live there.
+    /// Whether this frontier may ask an address at all.
+    fn is_open(&self, id: AddressId) -> bool {
+        let lent = &self.all[id as usize].lent;
+        self.lists.is_none() || (lent.places > 0 && !lent.is_closing)
+    }
+
+    /// The limits of an address, by the domains that live there, or the places that are lent.
     fn limits_of(&self, id: AddressId) -> Limits {
-        let share = self.all[id as usize].domains.len().max(1) as u32;
-        Limits { share, ..self.limits }
+        let address = &self.all[id as usize];
+        let domains = address.domains.len() as u32;
+        // Domains that have left leave places behind until these are given back.
+        let share = if self.lists.is_some() { address.lent.places.min(domains) } else { domains };
+        Self::limits_for(&self.limits, share)
+    }
+
+    /// The limits of an address where so many domains live.
+    pub(super) fn limits_for(limits: &Limits, share: u32) -> Limits {
+        Limits { share: share.max(1), ..*limits }
     }
 }
 
-/// The key of the clock of an address's pace.
+/// The key of the clock of what shares a pace.
 fn clock_key(address: IpAddr) -> ClockKey {
-    let octets = match pace_key(address) {
+    let octets = match address {
         IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
         IpAddr::V6(v6) => v6.octets(),
     };

@@ -1,6 +1,7 @@
 //! Politeness: all limits that keep sites from harm. Functions of events and a clock, without I/O.
 //!
-//! The pace of one host or address is in `pace.rs`, addresses with the domains that share them in `addresses.rs`, registered
+//! The pace of one host or address is in `pace.rs`, addresses with the domains that share them in `addresses.rs`, how several frontiers
+//! share addresses in `keeper.rs` (who lends) and `lent.rs` (who borrows), registered
 //! domains with their budgets in `domains.rs`, hosts that became slower in `slowed.rs`, the caps over all sites in `bucket.rs`, the block list in `block_list.rs`, what
 //! an outcome says of its site in `signal.rs`.
 //!
@@ -11,6 +12,8 @@ pub(crate) mod addresses;
 pub(crate) mod block_list;
 pub(crate) mod bucket;
 pub(crate) mod domains;
+pub(crate) mod keeper;
+pub(crate) mod lent;
 pub(crate) mod pace;
 pub(crate) mod signal;
 pub(crate) mod slowed;
@@ -103,7 +106,11 @@ impl Politeness {
         let budget = Budget { pages: settings.domain_pages, in_flight: settings.domain_concurrency };
         Politeness {
             host: limits(settings, settings.host_concurrency, settings.host_interval),
-            addresses: Addresses::new(address_limits(settings), settings.address_domains.max(1)),
+            addresses: Addresses::new(
+                address_limits(settings),
+                settings.address_domains.max(1),
+                settings.lends_addresses && settings.ownership.is_some(),
+            ),
             domains: Domains::new(budget),
             caps: settings.shared.caps.clone().unwrap_or_else(own),
             blocked: Arc::default(),
@@ -273,6 +280,7 @@ impl Politeness {
     pub(crate) fn restart(&mut self, now: Micros) {
         self.not_before = now.saturating_add(self.addresses.floor());
         self.addresses.delay_all(now);
+        self.addresses.keep_all(now);
         self.caps.delay_until([now; 2]);
     }
 
@@ -292,13 +300,17 @@ impl Politeness {
     pub(crate) fn pack(&self, record: &mut Vec<u8>) {
         self.caps.each().into_iter().for_each(|at| put_number(record, at));
         self.addresses.pack(record);
+        self.addresses.pack_lent(record);
     }
 
-    /// Reads it; all hosts are there. In versions before it has the pages by domain as well, in the order of their first hosts.
-    pub(crate) fn unpack(&mut self, mut from: &[u8]) -> Option<()> {
-        let from = &mut from;
+    /// Reads it; all hosts are there. In versions before `domains` it has the pages by domain as well, in the order of their first
+    /// hosts; in those before `lent` no places of addresses.
+    pub(crate) fn unpack(&mut self, from: &mut &[u8], has_lent: bool) -> Option<()> {
         self.caps.delay_until([codec::number(from)?, codec::number(from)?]);
         self.addresses.unpack(from)?;
+        if has_lent {
+            return self.addresses.unpack_lent(from);
+        }
         for id in 0..if from.is_empty() { 0 } else { codec::number(from)? } {
             let pages = codec::count(from)?;
             self.domains.set_pages(usize::try_from(id).ok()?, pages).then_some(())?;
