@@ -1328,6 +1328,7 @@ class Frontier:
         end: int = ...,
         task: tuple[str, str] | None = None,
         ownership: tuple[Ring, str, str] | None = None,
+        lends: bool = False,
         shared: Shared | None = None,
     ) -> Frontier:
         """Create an empty frontier.
@@ -1335,13 +1336,23 @@ class Frontier:
         directory: for snapshots, and for waiting and known URLs that do not fit into memory; `None`: all stay in
         memory. end: the log's end: later snapshots belong to lost records. task: job and task of its requests.
         ownership: for a job that several frontiers share: the ring of their names, the part of a URL that is its
-        key (host, domain, url), and this frontier's name.
+        key (host, domain, url), and this frontier's name. lends: whether they lend addresses to each other, so that
+        nothing is sent to one without a place there.
         """
 
     def add(self, seeds: list[str]) -> int: ...
     def add_requests(self, requests: Requests) -> int: ...
     def take_outbox(self) -> dict[str, Requests]: ...
     def outbox_delivered(self) -> None: ...
+    def tell(self) -> tuple[bytes, list[tuple[str, bytes]]]:
+        """Return what is to be told of addresses that are lent: its record, and messages with their receivers."""
+
+    def hear(self, message: bytes, *, again: bool = False) -> None:
+        """Take over what another frontier has told. again: replay that, or the record of what was told.
+
+        Raises ValueError if it is no such message.
+        """
+
     def snapshots(self) -> list[int]: ...
     def save(self, position: int, views: bytes) -> None: ...
     def saved(self) -> int | None: ...

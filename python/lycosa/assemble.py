@@ -98,12 +98,12 @@ def assemble(
     names = [_core.Names(divided_job, log.clock) for _ in range(lanes)]
     shards = _shards(divided_job, directory, log, names, shared)
     frontier = cast(Frontier, shards.one or shards)
-    pool, keeper = _proxies(job, proxies)
+    pool, keeper = make_proxies(job, proxies)
     table = None if pool is None else pool.table
     made = [
         Stages(
             frontier=frontier if lanes == 1 else cast(Frontier, Shard(name, shards)),
-            fetch=_fetch(divided_job, log, memory, table),
+            fetch=make_fetch(divided_job, log.clock, memory, table),
             parse=_core.Parser(divided_job, memory.batch, memory.decoding),
             log=log,
         )
@@ -135,10 +135,13 @@ def assemble(
     return Assembled(replace(whole, log=patient), Clients(names), snapshots, made, keeper)
 
 
-def _fetch(job: Job, log: _core.Log, memory: Shares, proxies: _core.Proxies | None) -> Fetch:
-    """The fetch stage of a lane: this process's own, or the download servers of a master."""
+def make_fetch(job: Job, clock: _core.Clock, memory: Shares, proxies: _core.Proxies | None) -> Fetch:
+    """Return the fetch stage of a lane: this process's own, or the download servers of a master.
+
+    proxies: the table of a pool. Raises SettingError.
+    """
     if job.fetch.master is None:
-        return _core.Fetcher(job, log.clock, memory.fetch, memory.batch, proxies)
+        return _core.Fetcher(job, clock, memory.fetch, memory.batch, proxies)
     if proxies is not None:
         raise SettingError("fetch.master", job.fetch.master, "none with proxies: download servers have their own")
     try:
@@ -155,8 +158,11 @@ def _fetch(job: Job, log: _core.Log, memory: Shares, proxies: _core.Proxies | No
     )
 
 
-def _proxies(job: Job, source: Source | None) -> tuple[Pool | None, Keeper | None]:
-    """The pool of a job's proxies, and what keeps it, once it is started; `None`: there are none."""
+def make_proxies(job: Job, source: Source | None = None) -> tuple[Pool | None, Keeper | None]:
+    """Return the pool of a job's proxies, and what keeps it, once it is started; `None`: there are none.
+
+    source: one more of proxies. Raises SettingError.
+    """
     if source is None and not job.proxies.has_source:
         return None, None
     from lycosa.proxies.stages import make_keeper, make_pool  # only where there are some

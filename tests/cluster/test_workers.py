@@ -16,6 +16,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from lycosa import _core
 from lycosa.cluster.control import status
+from lycosa.cluster.frontier_part import LENT
 from lycosa.cluster.journal import GIVEN_BACK
 from lycosa.cluster.reading import ends, make_reader, read, starts
 from lycosa.cluster.submit import submit
@@ -105,7 +106,7 @@ def recorded(kafka: Kafka, topics: Topics) -> tuple[Counter[str], int]:
             place = TopicPartition(topics.journal, partition)
             end = ends(admin, [place])[partition]
             for message in read(reader, TopicPartition(topics.journal, partition, 0), end):
-                if message.value() != GIVEN_BACK:
+                if not message.value().startswith((GIVEN_BACK, LENT)):
                     entries = _core.Entries.of_journal(message.value(), message.offset() + 1)
                     for outcome in entries.outcomes():
                         if outcome.retry and outcome.request.lease == 0:
@@ -162,7 +163,7 @@ def crawl(
         # A journal that snapshots have passed is not whole: the outputs are then.
         found, taken = recorded(kafka, topics) if snapshots == WHOLE else (rows[0], hosts)
     assert report["coverage"]["ratio"] == 1.0, report["coverage"]
-    assert report["rates"]["host"]["count"] == 0, report["rates"]
+    assert report["rates"]["host"]["count"] == report["rates"]["address"]["count"] == 0, report["rates"]
     assert report["robots"]["count"] == report["pauses"]["count"] == 0
     # A broker that is gone may make all workers begin again.
     assert report["repeats"]["after_answer"] <= (kills + brokers * workers) * SLOTS + taken, report["repeats"]

@@ -9,9 +9,10 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka import ConsumerGroupState, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from lycosa.cluster.appending import Record, append
 from lycosa.cluster.reading import WAIT, Connection, ends, make_reader, read
 from lycosa.cluster.status import Status, is_over
 from lycosa.cluster.topics import NoBroker, Topics, connect
@@ -27,7 +28,14 @@ JOB = b"job"
 NUMBER = "number"
 
 #: Key of a record that the job was imported: its partitions began with snapshots.
-IMPORTED = b"imported"
+IMPORT = b"imported"
+
+#: States of a group that has members.
+AT_WORK = {
+    ConsumerGroupState.STABLE,
+    ConsumerGroupState.PREPARING_REBALANCING,
+    ConsumerGroupState.COMPLETING_REBALANCING,
+}
 
 #: Settings that may differ between workers: what each has, and where it keeps it.
 OWN = {
@@ -43,6 +51,18 @@ OWN = {
 }
 
 
+def jobs_at_work(settings: Connection) -> list[str]:
+    """Return the names of jobs that have workers, as far as the rights of this client show them. Raises NoBroker."""
+    admin = connect(settings)
+    try:
+        topics = admin.list_topics(timeout=WAIT).topics
+        groups = admin.list_consumer_groups(states=AT_WORK, request_timeout=WAIT).result().valid
+    except KafkaException as error:
+        raise NoBroker(f"groups cannot be listed: {error.args[0].str()}", error.args[0]) from None
+    names = [group.group_id.removeprefix("lycosa.") for group in groups if group.group_id.startswith("lycosa.")]
+    return sorted(name for name in names if Topics(name).control in topics)
+
+
 def agree(job: Job, topics: Topics, settings: Connection) -> str:
     """Record the settings of a job, or compare them with those that are recorded; returns the number of the job.
 
@@ -56,10 +76,9 @@ def agree(job: Job, topics: Topics, settings: Connection) -> str:
         text = f"job {topics.job}: its settings cannot be read: {error.args[0].str()}"
         raise NoBroker(text, error.args[0]) from None
     if recorded is None:
-        producer = Producer({**settings, "enable.idempotence": True})
         told = {**own, NUMBER: uuid.uuid4().hex}
-        producer.produce(topics.control, json.dumps(told).encode(), key=JOB, partition=0)
-        producer.flush(WAIT)
+        with contextlib.suppress(KafkaException):  # what is recorded is read in any case
+            append(settings, [Record(topics.control, 0, json.dumps(told).encode(), JOB)])
         # Of two workers that begin at one time, the first record counts.
         recorded = _first(topics, settings)
     if recorded is None:
@@ -91,16 +110,16 @@ def recorded_settings(topics: Topics, settings: Connection) -> tuple[str, dict[s
 
 def tell_imported(topics: Topics, settings: Connection) -> None:
     """Record that a job is imported. Raises NoBroker."""
-    producer = Producer({**settings, "enable.idempotence": True})
-    producer.produce(topics.control, b"", key=IMPORTED, partition=0)
-    if producer.flush(WAIT) or not is_imported(topics, settings):
-        raise NoBroker(f"job {topics.job}: the brokers do not answer, or rights are missing; import it again")
+    try:
+        append(settings, [Record(topics.control, 0, b"", IMPORT)])
+    except KafkaException as error:
+        raise NoBroker(f"job {topics.job}: {error.args[0].str()}; import it again", error.args[0]) from None
 
 
 def is_imported(topics: Topics, settings: Connection) -> bool:
     """Return whether a job was imported. Raises NoBroker."""
     try:
-        return any(message.key() == IMPORTED for message in _records(topics, settings))
+        return any(message.key() == IMPORT for message in _records(topics, settings))
     except KafkaException as error:
         raise NoBroker(f"job {topics.job}: {error.args[0].str()}", error.args[0]) from None
 

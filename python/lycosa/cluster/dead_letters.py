@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from lycosa.cluster.appending import Record, append
 from lycosa.cluster.broker import DeadLetter
-from lycosa.cluster.reading import WAIT, Connection, Headers, ends, make_reader, read, read_headers
+from lycosa.cluster.reading import Connection, Headers, ends, make_reader, read, read_headers
 from lycosa.cluster.topics import BESIDE, NoBroker, Topics
 
 #: Letters of a reason that are kept.
@@ -36,18 +37,8 @@ def headers_of(letter: DeadLetter) -> Headers:
 
 def append_dead_letter(topics: Topics, settings: Connection, letter: DeadLetter) -> None:
     """Append one by itself. Raises KafkaException."""
-    size = topics.largest + BESIDE
-    producer = Producer({**settings, "enable.idempotence": True, "message.max.bytes": size})
-    failures: list[KafkaError] = []
-
-    def delivered(error: KafkaError | None, _: object) -> None:
-        if error is not None:
-            failures.append(error)
-
-    headers = headers_of(letter)
-    producer.produce(topics.dead_letters, letter.data, partition=0, headers=headers, on_delivery=delivered)
-    if producer.flush(WAIT) or failures:
-        raise KafkaException(failures[0] if failures else KafkaError(KafkaError._TIMED_OUT))
+    record = Record(topics.dead_letters, 0, letter.data, headers=headers_of(letter))
+    append(settings, [record], topics.largest + BESIDE)
 
 
 def dead_letters(topics: Topics, settings: Connection) -> DeadLetters:

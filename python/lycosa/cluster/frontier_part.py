@@ -22,6 +22,9 @@ logger = logging.getLogger("lycosa")
 
 Batch = TypeVar("Batch", Requests, Outcomes)
 
+#: The beginning of messages about addresses that are lent, and of records of them: others begin otherwise.
+LENT = b"\x00lent"
+
 #: Bytes of a message, at most: half of what topics accept, since links that are accepted are a larger one.
 PIECE = LARGEST // 2
 
@@ -127,7 +130,7 @@ class FrontierPart:
 
         def make(end: int) -> _core.Frontier:
             owned = (partitions.ring, by, partitions.name(partition))
-            return _core.Frontier(job, names, directory, end=end, ownership=owned, shared=shared)
+            return _core.Frontier(job, names, directory, end=end, ownership=owned, lends=True, shared=shared)
 
         self._make = make
         self._frontier: _core.Frontier
@@ -165,6 +168,9 @@ class FrontierPart:
 
     def restore(self, data: bytes, position: int) -> None:
         """Replay a message of the journal."""
+        if data.startswith(LENT):
+            self._frontier.hear(data.removeprefix(LENT), again=True)
+            return
         self._frontier.restore(_core.Entries.of_journal(data, position))
         self._drop_outbox()
 
@@ -187,7 +193,10 @@ class FrontierPart:
         return self._frontier.doubt_held()
 
     def accept(self, links: bytes) -> bytes:
-        """Accept links."""
+        """Accept links, or what is told of addresses."""
+        if links.startswith(LENT):
+            self._frontier.hear(links.removeprefix(LENT))
+            return links
         requests = Requests.decode(links)
         self._frontier.add_requests(requests)
         return _core.accepted_message(requests, self._clock)
@@ -215,6 +224,11 @@ class FrontierPart:
     def done(self, outcomes: Outcomes) -> None:
         """Confirm outcomes."""
         self._frontier.done(outcomes)
+
+    def tell(self) -> tuple[bytes, list[tuple[int, bytes]]]:
+        """Return what is to be told of addresses."""
+        record, messages = self._frontier.tell()
+        return LENT + record if record else b"", [(int(name), LENT + message) for name, message in messages]
 
     def outbox(self) -> list[tuple[int, bytes]]:
         """Take the links for other partitions."""
@@ -257,7 +271,7 @@ class FrontierPart:
         """Use this part of limits that workers share."""
         politeness = self._job.politeness
         of_host = politeness.host_interval / (part if self._job.frontier.shard_by == "url" else 1)
-        self._frontier.set_intervals(of_host, politeness.address_interval / part)
+        self._frontier.set_intervals(of_host, politeness.address_interval)
         self._shared.set_caps(*caps_of(self._job, part))
 
     def set_max_pages(self, pages: int) -> None:

@@ -28,6 +28,10 @@ class Journal:
         """Whether anything waits to be committed."""
         return bool(self._records or self._leases or self._links or self._read or self._dead_letters)
 
+    def recorded(self) -> list[int]:
+        """The partitions of which something was recorded since the last commit."""
+        return list(self._records)
+
     def record(self, partition: int, data: bytes) -> None:
         """Record what happened to a partition."""
         self._records.setdefault(partition, []).append(data)

@@ -45,6 +45,13 @@ ASK = 30.0
 #: Seconds for which the end of an open transaction is waited for before its writer, an earlier owner, is expelled.
 PATIENCE = 0.5
 
+#: Milliseconds for which the client waits for more records of a partition, unless it is flushed, as each commit does.
+LINGER = 50
+
+#: Milliseconds after which brokers answer a request for links where there are none. Links that come are told at once,
+#: but a partition that is owned anew is asked for with the next request.
+FETCH = 200
+
 #: Records of links that are accepted at once: all of them are committed together.
 LINKS = 100
 
@@ -259,7 +266,7 @@ class KafkaBroker:
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": int(self._session * 1000),
             "heartbeat.interval.ms": int(self._session * 1000 / 10),
-            "fetch.wait.max.ms": 50,
+            "fetch.wait.max.ms": FETCH,
         }
         consumer = make_reader(self._settings, self._topics.group, own)
         consumer.subscribe(
@@ -302,7 +309,7 @@ class KafkaBroker:
                 **self._settings,
                 "transactional.id": self._writer,
                 "transaction.timeout.ms": int(self._session * 1000),
-                "linger.ms": 0,
+                "linger.ms": LINGER,
                 "compression.type": "lz4",
                 "message.max.bytes": self._topics.largest + BESIDE,
             },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from lycosa.cluster.member import Member
 from lycosa.cluster.relay import RelayedParse
@@ -30,6 +30,14 @@ class Divide(Protocol):
 
     def join_outcomes(self, batches: list[Outcomes]) -> Outcomes:
         """Return outcomes as one batch."""
+
+
+@runtime_checkable
+class CancelsSome(Protocol):
+    """A fetch that can cancel requests of some partitions alone."""
+
+    def cancel_of(self, partitions: Collection[int]) -> None:
+        """Cancel them: each ends as cancelled."""
 
 
 class LaneFrontier:
@@ -68,11 +76,10 @@ class LaneFrontier:
         return self._divide.join_outcomes(judged)
 
     def done(self, outcomes: Outcomes) -> None:
-        """Confirm outcomes, and record the links that they have for other partitions."""
+        """Confirm outcomes. The links that they have for other partitions are committed with them."""
         for partition, some in self._divide.split_outcomes(outcomes).items():
             part = self._member.parts[partition]
             part.done(some)
-            self._member.journal.link(partition, part.outbox())
 
     def idle(self) -> bool:
         """Return False: links of other workers may come, and seeds."""
@@ -158,9 +165,15 @@ class CommittedFetch:
         """Return complete responses, and commit nothing."""
         return self._inner.completed(BATCH, LOOK)
 
-    def cancel_sent(self) -> None:
-        """Cancel the requests that were sent: each ends as cancelled."""
-        self._inner.cancel()
+    def cancel_sent(self, partitions: Collection[int]) -> None:
+        """Cancel the requests that were sent of some partitions, and others that cannot be told apart.
+
+        Each ends as cancelled.
+        """
+        if isinstance(self._inner, CancelsSome):
+            self._inner.cancel_of(partitions)
+        else:
+            self._inner.cancel()
         self.recall()
 
     def recall(self) -> None:
@@ -218,10 +231,9 @@ class MemberLane:
     def settle(self, partitions: Collection[int]) -> None:
         """Confirm outcomes of all partitions; after ``grace`` what is in flight is cancelled."""
         deadline, is_cancelled = self._clock() + self._grace, False
-        # Where an error or the end of the loop has left requests that nobody sends, nothing comes.
-        while any(self._frontier.in_flight[one] > 0 for one in partitions) and self._fetch.in_flight() > 0:
+        while any(self._frontier.in_flight[one] > 0 for one in partitions):
             if self._clock() >= deadline and not is_cancelled:
-                self._fetch.cancel_sent()
+                self._fetch.cancel_sent(partitions)
                 is_cancelled = True
             self._fetch.recall()
             # As the loop does it, which shows the whole way of a URL in one place.
@@ -230,6 +242,8 @@ class MemberLane:
             if len(outcomes) > 0:
                 stages.log.append(outcomes)
                 stages.frontier.done(outcomes)
+            elif self._fetch.in_flight() == 0:
+                return  # an error or the end of the loop has left requests that nobody sends
 
     def cancel(self) -> None:
         """End and forget all that was taken."""
@@ -237,4 +251,6 @@ class MemberLane:
         while self._fetch.sent() > 0:
             self._stages.parse.parse(self._fetch.drained())
         self._fetch.cancel()  # what was sent to parsers meanwhile
+        while len(self._stages.parse.parse(Responses())) > 0:
+            pass  # what had no memory before
         self._frontier.in_flight.clear()

@@ -98,6 +98,7 @@ class Member:
         self._loader = loader
         self._assigned_at: dict[int, float] = {}  # of those that are not owned yet
         self._tried = float("-inf")  # when the last commit began
+        self._asked = float("-inf")  # when parts were asked what they have to tell, with nothing to commit
         self._is_told = False  # whether the broker is telling changes: it must not be polled
         self._is_out = False  # whether it has dropped all partitions, and is to join again
         self._error: Exception | None = None  # while partitions were given back
@@ -147,7 +148,12 @@ class Member:
     def commit_if_due(self) -> None:
         """Commit what was recorded, or renew the right to start requests, if it is time."""
         now = self._clock()
-        if now >= self._tried + (self._interval if self.journal else self._renewal) and self.journal.positions:
+        if not self.journal.positions or now < self._tried + self._interval:
+            return
+        if not self.journal and now >= self._asked + self._interval:
+            self._asked = now
+            self._tell()
+        if self.journal or now >= self._tried + self._renewal:
             self.commit()
 
     def record(self, partition: int, outcomes: Outcomes) -> None:
@@ -159,10 +165,16 @@ class Member:
                 self.journal.record(partition, record)
             self.journal.page(partition, pages, takes_back)
 
-    def commit(self) -> None:
-        """Commit what was recorded; what cannot be committed is dropped with its partitions."""
+    def commit(self, *, is_last: bool = False) -> None:
+        """Commit what was recorded; what cannot be committed is dropped with its partitions.
+
+        is_last: nothing may follow what was recorded.
+        """
         for _ in range(TRIES):
             self._tried = self._clock()
+            if not is_last:
+                self._tell()
+                self._link()
             if is_due := self._tried >= self._told_at + STATUS:
                 self._told_at = self._tried
             transaction = self.journal.transaction(self._newly_released() if is_due else ())
@@ -229,7 +241,7 @@ class Member:
             self._releases[partition].end()
             self.journal.record(partition, GIVEN_BACK)
         if still:
-            self.commit()
+            self.commit(is_last=True)
 
     def lost(self) -> None:
         """Drop all partitions: others may own them already, or an error has left them half changed."""
@@ -297,6 +309,20 @@ class Member:
             if (record := budgets.look(partition, *part.room(), part.is_idle())) is not None:
                 part.set_max_pages(budgets.all[partition].lent)
                 self.journal.record(partition, record)
+
+    def _tell(self) -> None:
+        """Record what partitions tell each other of addresses."""
+        for partition in self.ownership.working():
+            record, messages = self.parts[partition].tell()
+            if record:
+                self.journal.record(partition, record)
+            if messages:
+                self.journal.link(partition, messages)
+
+    def _link(self) -> None:
+        """Record the links that partitions have found for others since the last commit: fewer and larger messages."""
+        for partition in self.journal.recorded():
+            self.journal.link(partition, self.parts[partition].outbox())
 
     def _send(self, partition: int, to: int, message: bytes) -> None:
         """Send a message about budgets to another partition."""

@@ -33,7 +33,7 @@ class Part(Protocol):
         """Take back what a captive portal may have answered, before it is given back; to be recorded."""
 
     def accept(self, links: bytes) -> bytes:
-        """Accept links of other partitions; returns the message for the journal."""
+        """Accept links of other partitions, or what they tell; returns the message for the journal."""
 
     def take(self, max: int) -> Requests:
         """Return at most ``max`` requests that may start now, each on lease."""
@@ -53,6 +53,12 @@ class Part(Protocol):
     def done(self, outcomes: Outcomes) -> None:
         """End the leases of outcomes that will be committed, and admit their links."""
 
+    def tell(self) -> tuple[bytes, list[tuple[int, bytes]]]:
+        """Return what is to be told to other partitions of addresses that are lent: the record of it, and messages.
+
+        The record is empty if there is none. Messages come to ``accept`` of their receivers, records to ``restore``.
+        """
+
     def outbox(self) -> list[tuple[int, bytes]]:
         """Take the links for other partitions: their owners, and messages."""
 
@@ -69,7 +75,7 @@ class Part(Protocol):
         """Return whether nothing waits and nothing is in flight."""
 
     def share(self, part: float) -> None:
-        """Use this part of shared limits: caps, rates of addresses, and of hosts where these are shared."""
+        """Use this part of shared limits: caps, and rates of hosts where these are shared."""
 
     def set_max_pages(self, pages: int) -> None:
         """Record no more pages than these, in all."""

@@ -8,11 +8,12 @@ import threading
 from types import TracebackType
 from typing import Any, Self
 
-from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from lycosa.cluster.appending import Record, append
 from lycosa.cluster.control import require_job
-from lycosa.cluster.reading import MESSAGES, WAIT, Connection, ends, make_reader, read
+from lycosa.cluster.reading import MESSAGES, Connection, ends, make_reader, read
 from lycosa.cluster.topics import NoBroker, Topics
 
 logger = logging.getLogger("lycosa")
@@ -27,10 +28,11 @@ LOOK = 1.0
 def set_paused(topics: Topics, settings: Connection, is_paused: bool) -> None:
     """Pause a job, or let it go on. Raises SettingError if there is no such job, or NoBroker."""
     require_job(topics, settings)
-    producer = Producer({**settings, "enable.idempotence": True})
-    producer.produce(topics.control, json.dumps(is_paused).encode(), key=KEY, partition=0)
-    if producer.flush(WAIT):
-        raise NoBroker(f"job {topics.job}: the brokers do not answer; it is not known whether it is paused now")
+    try:
+        append(settings, [Record(topics.control, 0, json.dumps(is_paused).encode(), KEY)])
+    except KafkaException as error:
+        text = f"job {topics.job}: {error.args[0].str()}; it is not known whether it is paused now"
+        raise NoBroker(text, error.args[0]) from None
 
 
 class Pausing:

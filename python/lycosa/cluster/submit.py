@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from confluent_kafka import KafkaError, Producer
+from confluent_kafka import KafkaException
 
 from lycosa import _core
+from lycosa.cluster.appending import Record, append
 from lycosa.cluster.control import agree
-from lycosa.cluster.reading import WAIT, Connection
+from lycosa.cluster.reading import Connection
 from lycosa.cluster.topics import NoBroker, Topics, connect, make_topics, while_replaced
 from lycosa.job import Job
 from lycosa.records import Request, Requests
@@ -38,25 +37,11 @@ def submit(job: Job, name: str, settings: Connection) -> int:
             else ((partition, piece) for partition in range(job.cluster.partitions))
         )
     ]
-    producer = Producer({**settings, "enable.idempotence": True, "message.max.bytes": topics.largest})
-    failures: list[KafkaError] = []
-
-    def delivered(error: KafkaError | None, _: Any) -> None:
-        if error is not None:
-            failures.append(error)
-
-    for partition, some in given:
-        while True:
-            try:
-                producer.produce(topics.links, some.encode(), partition=partition, on_delivery=delivered)
-            except BufferError:
-                producer.poll(0.1)
-            else:
-                break
-    left = producer.flush(WAIT)
-    if failures or left:
-        why = failures[0].str() if failures else "the brokers do not answer"
-        raise NoBroker(f"seeds were not given to all partitions: {why}")
+    records = (Record(topics.links, partition, some.encode()) for partition, some in given)
+    try:
+        append(settings, records, topics.largest)
+    except KafkaException as error:
+        raise NoBroker(f"seeds were not given to all partitions: {error.args[0].str()}") from None
     return len(seeds)
 
 

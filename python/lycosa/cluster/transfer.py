@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import ConsumerGroupState, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from lycosa import _core
 from lycosa.assemble import shared_clocks
+from lycosa.cluster.appending import Record, append
 from lycosa.cluster.budget import KEEPER, PREFIX, Budget
 from lycosa.cluster.control import is_imported, recorded_settings, require_job, tell_imported
-from lycosa.cluster.frontier_part import part_job
+from lycosa.cluster.frontier_part import LENT, part_job
 from lycosa.cluster.journal import GIVEN_BACK
 from lycosa.cluster.prepare import claim_state, prepare
 from lycosa.cluster.reading import WAIT, Connection, ends, make_reader, read, starts
@@ -38,7 +39,7 @@ from lycosa.store.replace import sync_directory, sync_file
 PIECE = 8 << 20
 
 #: What else journals have: records of a frontier begin otherwise.
-BESIDE = (GIVEN_BACK, PREFIX)
+BESIDE = (GIVEN_BACK, PREFIX, LENT)
 
 
 @dataclass(slots=True)
@@ -114,7 +115,7 @@ def export_job(file: Path, name: str, settings: Connection, state: Path) -> dict
             _core.Log(log, 1 << 30)  # an empty one
         segment = max(log.glob("*.log"))
         with segment.open("ab") as into:
-            for data in _records(topics, settings, int(recorded["cluster.partitions"])):
+            for data in _journals(topics, settings, int(recorded["cluster.partitions"])):
                 into.write(data)
         found = _core.export_log(log, file)
     return {"settings": _nested(recorded), **found}
@@ -199,21 +200,14 @@ def _require_new(topics: Topics, settings: Connection, partitions: int) -> None:
 
 def _tell_all(topics: Topics, settings: Connection, partitions: int) -> None:
     """Give each partition links, of which there are none: the job is over once all have accepted them."""
-    producer, nothing = Producer({**settings, "enable.idempotence": True}), Requests().encode()
-    failures: list[KafkaError] = []
-
-    def delivered(error: KafkaError | None, _: object) -> None:
-        if error is not None:
-            failures.append(error)
-
-    for partition in range(partitions):
-        producer.produce(topics.links, nothing, partition=partition, on_delivery=delivered)
-    if producer.flush(WAIT) or failures:
-        why = failures[0].str() if failures else "the brokers do not answer"
-        raise NoBroker(f"job {topics.job}: {why}; import it again")
+    nothing = Requests().encode()
+    try:
+        append(settings, (Record(topics.links, partition, nothing) for partition in range(partitions)))
+    except KafkaException as error:
+        raise NoBroker(f"job {topics.job}: {error.args[0].str()}; import it again") from None
 
 
-def _records(topics: Topics, settings: Connection, partitions: int) -> Iterator[bytes]:
+def _journals(topics: Topics, settings: Connection, partitions: int) -> Iterator[bytes]:
     """Yield the records of all journals, and the links that are not accepted yet. Raises NoBroker or SettingError."""
     admin, clock = AdminClient(settings), _core.Clock()
     try:

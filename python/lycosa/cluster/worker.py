@@ -15,6 +15,7 @@ from typing import cast
 
 from lycosa import _core
 from lycosa.assemble import shared_clocks
+from lycosa.cluster.control import jobs_at_work
 from lycosa.cluster.frontier_part import Copier, FrontierPart, caps_of, part_job
 from lycosa.cluster.kafka import KafkaBroker
 from lycosa.cluster.lane import CommittedFetch, LaneFrontier, LaneLog, MemberLane
@@ -27,14 +28,15 @@ from lycosa.cluster.prepare import begin_outputs, claim_state, directories_of, p
 from lycosa.cluster.reading import Connection
 from lycosa.cluster.relay import RelayedParse
 from lycosa.cluster.relay_topics import ParserChannel
+from lycosa.cluster.sending import make_sending
 from lycosa.cluster.storage import SharedSnapshots, remove_old_bodies
-from lycosa.cluster.topics import STAGE_PARTITIONS, Topics, while_replaced
+from lycosa.cluster.topics import STAGE_PARTITIONS, NoBroker, Topics, while_replaced
 from lycosa.job import Job
 from lycosa.loop import Control, run
 from lycosa.memory import divided, shares
 from lycosa.records import Outcomes, Requests
 from lycosa.running import distance
-from lycosa.stages import Frontier, Log, Stages
+from lycosa.stages import Fetch, Frontier, Log, Stages
 
 logger = logging.getLogger("lycosa")
 
@@ -43,8 +45,9 @@ logger = logging.getLogger("lycosa")
 FENCE = 3.0
 
 #: Seconds from one turn of the loop to the next, at least: requests are sent with commits only, so that smaller
-#: batches would cost more and gain nothing.
-TURN = 0.02
+#: batches would cost more and gain nothing. Half of the usual interval of commits: what one sends has been answered
+#: and recorded when the next one is due.
+TURN = 0.05
 
 #: Seconds for which outcomes of partitions that are given back are waited for.
 GRACE = 5.0
@@ -58,6 +61,9 @@ LOADS = 4
 
 #: Seconds between two looks for bodies that are not needed any more.
 CLEAN = 3_600.0
+
+#: Other jobs that are told, at most.
+TOLD = 5
 
 #: Bytes of pages after which a message is complete.
 MESSAGE = 1 << 20
@@ -104,6 +110,8 @@ def work(
     topics, cluster, worker = Topics(name), job.cluster, uuid.uuid4().hex[:8]
     directories = directories_of(outputs, job)
     claim_state(topics, settings, state, prepare(job, topics, settings, with_stages=not parses))
+    if job.fetch.master is None:
+        _tell_others(name, settings)
     clock, memory = _core.Clock(), shares(job)
     lane_job = divided(job, memory)
     names = _core.Names(lane_job, clock, is_shared=True)
@@ -153,10 +161,14 @@ def work(
             distance=distance(job),
             max_pages=job.max_pages,
         )
-        inner = _core.Fetcher(lane_job, clock, memory.fetch, memory.batch)
-        stack.callback(inner.cancel)
+        sending = make_sending(lane_job, clock, memory, divide.split_requests)
+        inner = sending.fetch
+        stack.callback(sending.close)
+        if sending.keeper is not None:
+            stack.callback(sending.keeper.stop)
+            sending.keeper.start()
         frontier = LaneFrontier(member, divide)
-        fetch = CommittedFetch(inner, member, divide, inner.set_fence, relay)
+        fetch = CommittedFetch(inner, member, divide, sending.set_fence, relay)
         log = cast(Log, LaneLog(member, divide))
         stages = Stages(cast(Frontier, frontier), fetch, relay or own_parse, log)
         member.lane = MemberLane(member, frontier, fetch, stages, clock=boottime, grace=GRACE)
@@ -193,8 +205,20 @@ def work(
             yield from run(stages, control, turn)
 
 
+def _tell_others(name: str, settings: Connection) -> None:
+    """Tell which other jobs have workers: these may crawl the same sites."""
+    try:
+        others = [other for other in jobs_at_work(settings) if other != name]
+    except NoBroker as error:
+        logger.info("whether others work is not known: %s", error)
+        return
+    if others:
+        text = "other jobs have workers: %s; machines share the clocks of sites by one fetch.master (docs/cluster.md)"
+        logger.info(text, ", ".join(others[:TOLD]))
+
+
 @contextlib.contextmanager
-def _watched(member: Member, fetch: _core.Fetcher) -> Iterator[None]:
+def _watched(member: Member, fetch: Fetch) -> Iterator[None]:
     """End what is in flight soon after the fence was passed: others may ask the same sites then.
 
     On a thread of its own, since the lane may wait for brokers that do not answer.

@@ -7,13 +7,15 @@ import contextlib
 import os
 import queue
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from lycosa import _core
 from lycosa.dispatch import loops
 from lycosa.dispatch.client import Client
+from lycosa.dispatch.refusal import DispatchError
 from lycosa.errors import LycosaError
-from lycosa.records import Requests, Responses
+from lycosa.records import Request, Requests, Responses
 
 #: The environment variable with the token of the service.
 TOKEN = "LYCOSA_TOKEN"  # noqa: S105  # its name
@@ -23,7 +25,7 @@ END = 5.0
 
 
 class RemoteFetch:
-    """A fetch stage whose requests are downloaded elsewhere. It has a thread with the client's event loop.
+    """A fetch stage whose requests are downloaded elsewhere.
 
     The crawl's frontier keeps robots.txt and the pauses of sites as ever; the download servers keep theirs for all
     their clients.
@@ -44,20 +46,22 @@ class RemoteFetch:
         ca_file: more root certificates. certificate: one with its key in the same file, for mutual TLS.
         """
         _core.keep_freed_memory()  # batches of bodies come and go here as they do where they are fetched
+        token = os.environ.get(TOKEN)
+
+        def make() -> Client:
+            return Client(
+                master,
+                service,
+                token=token,
+                receive=receive,
+                under_way=slots,
+                ca_file=ca_file,
+                certificate=None if certificate is None else (certificate, certificate),
+            )
+
+        self._make, self._run = make, Run(make())
         self._slots, self._in_flight = slots, 0
-        self._client = Client(
-            master,
-            service,
-            token=os.environ.get(TOKEN),
-            receive=receive,
-            under_way=slots,
-            ca_file=ca_file,
-            certificate=None if certificate is None else (certificate, certificate),
-        )
-        self._done: queue.SimpleQueue[Responses | LycosaError] = queue.SimpleQueue()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._over = asyncio.Event()
-        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
 
     def free(self) -> int:
         """Return the number of free slots."""
@@ -69,43 +73,80 @@ class RemoteFetch:
 
     def submit(self, requests: Requests) -> None:
         """Start requests."""
-        if not len(requests):
-            return
-        self._in_flight += len(requests)
-        with contextlib.suppress(RuntimeError):  # the loop has ended by an error, which `completed` raises
-            self._running().call_soon_threadsafe(self._client.add, list(requests))
+        if len(requests):
+            with self._lock:
+                self._in_flight += len(requests)
+                if self._run.is_over:
+                    self._run = Run(self._make())
+                self._run.add(list(requests))
 
     def completed(self, max: int, within: float) -> Responses:
         """Return complete responses; raises DispatchError where the service refuses the crawl."""
+        run = self._run
         try:
-            found = self._done.get(timeout=within) if within > 0 else self._done.get_nowait()
+            found = run.done.get(timeout=within) if within > 0 else run.done.get_nowait()
         except queue.Empty:
             return Responses()
         if isinstance(found, LycosaError):
             raise found
-        self._in_flight -= len(found)
+        with self._lock:
+            if run.is_over:
+                return Responses()  # they were cancelled meanwhile
+            self._in_flight -= len(found)
         return found
 
     def cancel(self) -> None:
-        """Cancel all requests in flight: the download servers drop their results after a while."""
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._over.set)
-            self._thread.join(END)
-            self._loop = self._thread = None
-        self._in_flight = 0
+        """Forget all requests in flight: the download servers drop their results after a while."""
+        run = self._run
+        self.forget()
+        run.join()
 
-    def _running(self) -> asyncio.AbstractEventLoop:
-        """Return the event loop of the client's thread, which is started with the first requests."""
-        if self._loop is None:
+    def forget(self) -> None:
+        """The same from any thread: does not wait until the client has ended."""
+        with self._lock:
+            self._run.end()
+            self._in_flight = 0
+
+
+class Run:
+    """A client with an event loop on a thread of its own, from its first requests to its end."""
+
+    def __init__(self, client: Client) -> None:
+        """The thread is started with the first requests."""
+        self.done: queue.SimpleQueue[Responses | LycosaError] = queue.SimpleQueue()
+        self.is_over = False
+        self._client = client
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over = asyncio.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, requests: list[Request]) -> None:
+        """Have requests downloaded."""
+        if self._thread is None:
             started = threading.Event()
             self._thread = threading.Thread(target=self._run, args=(started,), name="lycosa-dispatch", daemon=True)
             self._thread.start()
             started.wait()
-        assert self._loop is not None
-        return self._loop
+        self._call(lambda: self._client.add(requests))
+
+    def end(self) -> None:
+        """End the client soon."""
+        self.is_over = True
+        self._call(self._over.set)
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread is not None:
+            self._thread.join(END)
+
+    def _call(self, work: Callable[[], None]) -> None:
+        """Do something on the loop; if that has ended by an error, this is among what is done."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(work)
 
     def _run(self, started: threading.Event) -> None:
-        """Run the client until ``cancel``; the thread's body."""
+        """Run the client until the end; the thread's body."""
 
         async def work() -> None:
             self._loop = asyncio.get_running_loop()
@@ -117,12 +158,17 @@ class RemoteFetch:
                 for task in (taking, over):
                     task.cancel()
 
-        loops.run(work())
+        try:
+            loops.run(work())
+        except OSError as error:  # no descriptor is left for a loop
+            self.done.put(DispatchError(f"the client of fetch.master cannot start: {error}"))
+        finally:
+            started.set()
 
     async def _take(self) -> None:
         """Pass results to the crawl's thread; an error is passed on, too."""
         try:
             while True:
-                self._done.put(await self._client.results())
+                self.done.put(await self._client.results())
         except LycosaError as error:
-            self._done.put(error)
+            self.done.put(error)

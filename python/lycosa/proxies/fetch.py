@@ -47,6 +47,7 @@ class ProxyFetch:
         #: they have seen.
         self._waiting: list[_Try] = []
         self._late_at, self._seen = math.inf, -1
+        self._is_cancelled = False  # what is in flight; until more is submitted
 
     def free(self) -> int:
         """Return the number of free slots; 0 while no proxy works."""
@@ -58,6 +59,8 @@ class ProxyFetch:
 
     def submit(self, requests: Requests) -> None:
         """Send requests, each through a proxy; those for which a middleware has chosen one go through that."""
+        if len(requests):
+            self._is_cancelled = False
         self._send([_try(request) for request in requests])
 
     def _send(self, tries: list[_Try]) -> None:
@@ -82,8 +85,10 @@ class ProxyFetch:
         self._late_at = min(self._late_at, each.request.deadline - MARGIN)
 
     def _send_waiting(self) -> list[_Try]:
-        """Send those that wait, if something has changed; returns those that have waited too long."""
+        """Send those that wait, if something has changed; returns those that are late, or cancelled."""
         now, late = time.time(), list[_Try]()
+        if self._is_cancelled:
+            late, self._waiting, self._late_at = self._waiting, [], math.inf
         if now >= self._late_at:
             waiting, self._waiting, self._late_at = self._waiting, [], math.inf
             for each in waiting:
@@ -104,7 +109,8 @@ class ProxyFetch:
         self._send(again)
         if not late and all(new is old for new, old in zip(noted, given, strict=True)):
             return responses
-        ended = [each.request.fail("cancelled", "no proxy was free") for each in late]
+        why = "the crawl ends it" if self._is_cancelled else "no proxy was free"
+        ended = [each.request.fail("cancelled", why) for each in late]
         return Responses([*ended, *(response for response in noted if response is not None)])
 
     def _note(self, response: Response, again: list[_Try]) -> Response | None:
@@ -132,14 +138,14 @@ class ProxyFetch:
 
     def _may_try_another(self, each: _Try) -> bool:
         """Whether a request that no site has received is given another proxy. If none works, it waits for one."""
-        if each.request.proxy is not None or len(each.proxies) >= self._tries:
+        if each.request.proxy is not None or len(each.proxies) >= self._tries or self._is_cancelled:
             return False
         is_in_time = time.time() < each.request.deadline - MARGIN
         return is_in_time and (not self._pool.working() or self._pool.has_another(each.proxies))
 
     def cancel(self) -> None:
-        """Cancel all requests in flight."""
-        self._waiting.clear()
+        """Cancel all requests in flight. From any thread."""
+        self._is_cancelled = True
         self._fetch.cancel()
 
 

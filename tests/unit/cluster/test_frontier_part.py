@@ -13,6 +13,8 @@ from lycosa.cluster.storage import SharedSnapshots
 from lycosa.job import make_job
 from lycosa.records import Request, Requests
 
+from tests.unit.cluster.telling import pass_on
+
 
 @pytest.mark.parametrize("part", [1.0, 0.25])
 def test_partitions_of_a_worker_share_its_part_of_the_caps_over_all_sites(tmp_path: Path, part: float) -> None:
@@ -39,6 +41,7 @@ def test_partitions_of_a_worker_share_its_part_of_the_caps_over_all_sites(tmp_pa
         one.share(part)
     taken, began = 0, clock.now()
     while clock.now() < began + 0.5:
+        pass_on(parts)
         for one in parts.values():
             taken += len(one.take(100))
         time.sleep(0.01)

@@ -18,6 +18,8 @@ from lycosa.job import Job, make_job
 from lycosa.loop import Control, run
 from lycosa.stages import Stages
 
+from tests.unit.cluster.telling import pass_on
+
 PARTITIONS, SITES = 8, 40
 
 JOB = make_job(
@@ -85,16 +87,19 @@ def test_each_partition_begins_with_what_the_log_has_of_it(tmp_path: Path) -> No
     (state / IMPORTED).touch()
     loaded = Loaded(JOB, tmp_path / "own", state)
     budgets, counts, waiting = [], Counter[str](), set[str]()
-    for number, part in enumerate(loaded.parts):
+    for part in loaded.parts:
         position, beside = part.load(0)
         assert position == 0
         assert len(part.restored(True, 0)) == 0
         budgets.append(Budget.decode(beside))
         counts.update(part.counts())
         part.set_max_pages(1_000)
-        requests = part.take(1_000)
-        waiting |= {request.url for request in requests}
-        assert set(loaded.partitions.split_requests(requests)) <= {number}, "its leases are its own"
+    for _ in range(3):  # needs are told, then loans
+        pass_on(dict(enumerate(loaded.parts)))
+        for number, part in enumerate(loaded.parts):
+            requests = part.take(1_000)
+            waiting |= {request.url for request in requests}
+            assert set(loaded.partitions.split_requests(requests)) <= {number}, "its leases are its own"
     loaded.close()
     assert counts["pages"] == 50
     assert sum(budget.lent for budget in budgets) == sum(budgets[0].loans.values()) == 50

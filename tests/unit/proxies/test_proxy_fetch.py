@@ -21,6 +21,7 @@ class ScriptedFetch:
     def __init__(self, answer: Answer) -> None:
         """answer: of each request."""
         self._answer, self._ready, self.asked = answer, list[Response](), list[str | None]()
+        self.keeps = False  # whether answers stay when all is cancelled
 
     def free(self) -> int:
         """Return the number of free slots."""
@@ -43,7 +44,7 @@ class ScriptedFetch:
 
     def cancel(self) -> None:
         """Forget the answers."""
-        self._ready = []
+        self._ready = self._ready if self.keeps else []
 
 
 def through(
@@ -251,3 +252,25 @@ def test_a_response_that_parse_had_no_memory_for_comes_again() -> None:
     scripted._ready.append(response)
     assert [again.status for again in fetch.completed(9, 0.0)] == [200]
     assert (len(scripted.asked), pool.working()) == (1, 3)
+
+
+def test_requests_that_wait_for_a_proxy_end_with_the_others_when_all_are_cancelled() -> None:
+    fetch, scripted, _ = through(lambda request: request.respond(200), proxies=1, concurrency=1)
+    fetch.submit(Requests([leased(1, "http://a.example/1"), leased(2, "http://a.example/2")]))
+    assert len(scripted.asked) == 1
+    fetch.cancel()
+    found = [(response.request.lease, response.error) for response in fetch.completed(100, 0.0)]
+    assert found == [(2, "cancelled")], "the first is its fetch's to end"
+    assert fetch.in_flight() == 0
+
+
+def test_a_request_that_its_proxy_has_failed_is_not_sent_again_once_all_are_cancelled() -> None:
+    fetch, scripted, _ = through(failing("proxy-failed", "192.0.2.0"))
+    fetch.submit(Requests([leased(1)]))
+    scripted.keeps = True
+    fetch.cancel()
+    assert [response.error for response in fetch.completed(100, 0.0)] == ["proxy-failed"]
+    assert len(scripted.asked) == 1
+    scripted.keeps = False
+    fetched(fetch, leased(2))
+    assert len(scripted.asked) > 2, "what is submitted later is tried by other proxies"
