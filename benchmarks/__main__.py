@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import results
+from benchmarks import plan, results
 from benchmarks.harness import Options
 from benchmarks.report import BenchmarkError, Report, merged, show
 
@@ -51,6 +51,9 @@ def main() -> int:
     try:
         if args.name == "results":
             results.write(results.read([Path(file) for file in args.files]))
+            return 0
+        if args.name == "plan":
+            plan.main(write=args.write)
             return 0
         if args.name is None:
             _list()
@@ -94,17 +97,20 @@ def _list() -> None:
     for name, text in BENCHMARKS.items():
         print(f"{name:13} {text}")
     print("all           everything; with --quick what ends within a minute each")
+    print("plan          machines, memory and cost of large crawls, reckoned from RESULTS.md")
     print("results       write RESULTS.md from FILE.json… that --json printed")
 
 
 def _arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, "all", "results"], help="which; none: list them")
+    parser.add_argument(
+        "name", nargs="?", choices=[*BENCHMARKS, "all", "plan", "results"], help="which; none: list them"
+    )
     parser.add_argument("files", nargs="*", help="for results: what --json printed")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, at most 60 s")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md too; plan: docs/scale.md")
     drawn = "simnet, names_cache, names_paper, flat_line, cloud_paper"
     parser.add_argument("--plot", type=Path, metavar="FILE", help=f"{drawn}: draw it, .png or .svg")
     parser.add_argument("--peers-only", action="store_true", help="without Lycosa, so without claims")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,21 @@ def _sections(page: str) -> dict[str, str]:
     """The sections of a page, by name."""
     _, *found = page.split("\n## ")
     return {text.split("\n", 1)[0]: f"## {text}" for text in found}
+
+
+def figures(page: Path = RESULTS) -> dict[str, dict[str, float]]:
+    """Return the values of the figures and claims of a page, by benchmark and name."""
+    found: dict[str, dict[str, float]] = {}
+    for benchmark, text in (_sections(page.read_text()) if page.exists() else {}).items():
+        of = found.setdefault(benchmark, {})
+        for line in text.splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            # Claims have an identifier before their text, and the unit beside the value.
+            named = cells[1:3] if len(cells) == 5 else cells[:2] if len(cells) == 6 else []
+            if named:
+                with contextlib.suppress(ValueError, IndexError):
+                    of[named[0]] = float(named[1].split()[0].replace(",", ""))
+    return found
 
 
 def read(files: Sequence[Path]) -> list[dict[str, Any]]:
