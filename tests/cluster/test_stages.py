@@ -17,7 +17,8 @@ from lycosa.cluster.topics import Topics
 from lycosa.job import make_job, read_job
 from lycosa.simnet import SimulatedInternet
 
-from tests.cluster.kafka import Kafka, free_ports
+from benchmarks.ports import free_port
+from tests.cluster.kafka import Kafka
 from tests.cluster.workers import WHOLE, Workers, settings_of, wait_until_complete
 
 
@@ -71,8 +72,7 @@ def metric(port: int, name: str) -> float:
 @pytest.mark.timeout(240)
 def test_stages_apart_lose_nothing_whichever_of_them_dies(kafka: Kafka, tmp_path: Path) -> None:
     topics = Topics("stages")
-    with free_ports(1) as (port,):
-        pass  # free again
+    port = free_port()
     with SimulatedInternet(hosts=200, pages=4, seed=3, speed=40) as net:
         job = tmp_path / "job.toml"
         job.write_text(net.job() + settings_of(kafka, WHOLE))
