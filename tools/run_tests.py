@@ -48,7 +48,9 @@ def main() -> int:
             subprocess.Popen(
                 [*APART, *pytest, *arguments],
                 env=os.environ | {"LYCOSA_TEST_HALF": str(half)},
-                **({} if half == 0 else {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}),
+                stdin=None if half == 0 else subprocess.DEVNULL,
+                stdout=None if half == 0 else output,
+                stderr=None if half == 0 else subprocess.STDOUT,
             )
             for half, arguments in enumerate(halves)
         ]

@@ -14,8 +14,9 @@ from lycosa.cluster.member import Member
 from lycosa.cluster.ownership import Ownership
 from lycosa.cluster.release import Release, Released
 
-from tests.unit.cluster import crawl
 from tests.unit.cluster.crawl import Scenario
+from tests.unit.cluster.model_part import ModelPart
+from tests.unit.cluster.model_stages import ModelFetch
 
 #: Seeds of one test: a test for each would take longer than the schedules.
 SEEDS = 25
@@ -75,7 +76,7 @@ def fails(kind: str, seeds: int) -> bool:
 
 def test_the_fence_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not fails("strike", 10)
-    monkeypatch.setattr(crawl.ModelFetch, "set_fence", lambda self, at: setattr(self, "_fence", float("inf")))
+    monkeypatch.setattr(ModelFetch, "set_fence", lambda self, at: setattr(self, "_fence", float("inf")))
     assert fails("strike", 10)
 
 
@@ -114,8 +115,8 @@ def release_before_taking_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def take_back_what_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new owner takes back what outputs have."""
-    restored = crawl.ModelPart.restored
-    monkeypatch.setattr(crawl.ModelPart, "restored", lambda self, is_given_back, _: restored(self, is_given_back, 0))
+    restored = ModelPart.restored
+    monkeypatch.setattr(ModelPart, "restored", lambda self, is_given_back, _: restored(self, is_given_back, 0))
 
 
 def forget_what_was_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
