@@ -19,7 +19,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 #: What a machine is: cores, memory in bytes, bits a second of its network.
 CORES, MEMORY, NETWORK = 16, 64 * 10**9, 10 * 10**9
 
-#: The part of cores and of the network that a plan uses.
+#: The part of cores, of memory and of the network that a plan uses.
 USED = 0.6
 
 #: US dollars for a core and an hour: what Chan 2025 paid for 16 cores with local disks, by 16.
@@ -28,7 +28,7 @@ PRICE = 1.51 / 16
 #: Copies of each topic.
 REPLICAS = 3
 
-#: URLs that are known for each page that is fetched: an assumption for crawls of the whole web.
+#: URLs that are known for each page that is fetched, at most: an assumption for crawls of the whole web.
 KNOWN = 10.0
 
 #: Seconds from one request of a host to the next.
@@ -61,19 +61,50 @@ class Costs:
     host: float
 
     @property
-    def broker_large(self) -> float:
-        """CPU seconds of the broker, by size."""
-        return self.broker_pages * LARGER
+    def kinds(self) -> list[Kind]:
+        """The kinds of crawls; of large pages, what Kafka adds is taken to be as of small ones, by size."""
+        added = self.pages - self.links
+        return [
+            Kind("27 KB by HTTP, links in Kafka", 27e3, self.links, self.broker, self.links_bytes),
+            Kind("27 KB by HTTP, pages in Kafka", 27e3, self.pages, self.broker_pages, self.pages_bytes),
+            Kind(
+                "240 KB by HTTPS, pages in Kafka",
+                240e3,
+                self.large + added * LARGER,
+                self.broker_pages * LARGER,
+                self.pages_bytes * LARGER,
+            ),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A page: its bytes, CPU seconds of a worker and of each broker with a copy of it, and bytes of each copy."""
+
+    name: str
+    size: float
+    worker: float
+    broker: float
+    kafka: float
 
     @property
-    def large_bytes(self) -> float:
-        """Bytes in Kafka, by size."""
-        return self.pages_bytes * LARGER
+    def by_cores(self) -> float:
+        """Pages a second of a machine, by its cores."""
+        return CORES * USED / (self.worker + self.broker * REPLICAS)
 
     @property
-    def worker_large(self) -> float:
-        """CPU seconds a page of 240 KB by HTTPS of a worker with pages: what Kafka adds is as with 27 KB, by size."""
-        return self.large + (self.pages - self.links) * LARGER
+    def by_network(self) -> float:
+        """Pages a second of a machine, by its network."""
+        return NETWORK * USED / 8 / (self.size + self.kafka * REPLICAS)
+
+    @property
+    def speed(self) -> float:
+        """Pages a second of a machine."""
+        return min(self.by_cores, self.by_network)
+
+    def price(self, pages: float) -> float:
+        """Return the US dollars for so many pages."""
+        return pages / self.speed / 3600 * CORES * PRICE
 
 
 def read(page: Path = RESULTS) -> Costs:
@@ -110,21 +141,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def sizing(costs: Costs) -> str:
     """Return what one core does, and what a page, a URL and a name take."""
-    kinds = (
-        ("27 KB by HTTP, links in Kafka", costs.links, costs.broker, costs.links_bytes),
-        ("27 KB by HTTP, pages in Kafka", costs.pages, costs.broker_pages, costs.pages_bytes),
-        ("240 KB by HTTPS, pages in Kafka", costs.worker_large, costs.broker_large, costs.large_bytes),
-    )
     rows = [
         (
-            name,
-            f"{cpu * 1e6:,.0f} µs",
-            f"{1 / cpu:,.0f}",
-            f"{broker * 1e6:,.0f} µs",
-            f"{size / 1e3:,.1f} KB",
-            f"${million(cpu + broker * REPLICAS):.2f}",
+            kind.name,
+            f"{kind.worker * 1e6:,.0f} µs",
+            f"{1 / kind.worker:,.0f}",
+            f"{kind.broker * 1e6:,.0f} µs",
+            f"{kind.kafka / 1e3:,.1f} KB",
+            f"${kind.price(1e6):.2f}",
         )
-        for name, cpu, broker, size in kinds
+        for kind in costs.kinds
     ]
     head = ("page", "CPU of a worker", "pages/s a core", "CPU of a broker", "Kafka, each copy", "a million pages")
     memory = [
@@ -136,40 +162,24 @@ def sizing(costs: Costs) -> str:
     return table(head, rows) + "\n\n" + table(("memory", ""), memory)
 
 
-def million(cpu: float) -> float:
-    """Return the price of a million pages that cost so many CPU seconds each."""
-    return cpu * 1e6 / USED / 3600 * PRICE
-
-
 def machines(costs: Costs) -> str:
-    """Return what 1, 10 and 100 machines do, and how long ten billion pages take."""
-    sizes: tuple[tuple[str, float, float, float], ...] = (
-        ("27 KB by HTTP", costs.pages + costs.broker_pages * REPLICAS, 27e3, costs.pages_bytes),
-        (
-            "240 KB by HTTPS",
-            costs.worker_large + costs.broker_large * REPLICAS,
-            240e3,
-            costs.large_bytes,
-        ),
-    )
-    columns: list[list[str]] = []
+    """Return what 1, 10 and 100 machines do, how long ten billion pages take, and what known URLs take of memory."""
+    rows: list[list[str]] = []
     for count in (1, 10, 100):
-        for name, cpu, size, kafka in sizes:
-            by_cores = CORES * USED / cpu
-            by_network = NETWORK * USED / 8 / (size + kafka * REPLICAS)
-            speed = count * min(by_cores, by_network)
-            known = PAGES * KNOWN / count
-            columns.append(
+        for kind in costs.kinds[1:]:
+            speed = count * kind.speed
+            rows.append(
                 [
-                    f"{count}, {name}",
+                    f"{count}, {kind.name.removesuffix(', pages in Kafka')}",
                     f"{speed:,.0f}",
-                    "network" if by_network < by_cores else "cores",
+                    "network" if kind.by_network < kind.by_cores else "cores",
                     f"{speed * INTERVAL:,.0f}",
-                    f"{speed * kafka * REPLICAS / 1e6 / count:,.0f} MB/s",
+                    f"{kind.speed * kind.kafka * REPLICAS / 1e6:,.0f} MB/s",
                     duration(PAGES / speed),
-                    f"${PAGES / speed / 3600 * CORES * count * PRICE:,.0f}",
-                    f"{known * costs.url / 1e9:,.1f} GB",
-                    f"{known * costs.url_on_disk / 1e9:,.1f} GB",
+                    f"${kind.price(PAGES):,.0f}",
+                    memory(PAGES / count * costs.url),
+                    memory(PAGES / count * costs.url_on_disk),
+                    memory(PAGES * KNOWN / count * costs.url_on_disk),
                 ]
             )
     head = (
@@ -180,10 +190,16 @@ def machines(costs: Costs) -> str:
         "Kafka writes a machine",
         "10 billion pages",
         "cost",
-        "known URLs a machine, in memory",
+        "10 billion known URLs, in memory, a machine",
         "most on disk",
+        f"{PAGES * KNOWN / 1e9:,.0f} billion, most on disk",
     )
-    return table(head, columns)
+    return table(head, rows)
+
+
+def memory(size: float) -> str:
+    """Write bytes of memory of one machine, and whether it has them."""
+    return f"{size / 1e9:,.1f} GB" + (": too much" if size > MEMORY * USED else "")
 
 
 def duration(seconds: float) -> str:
@@ -194,6 +210,7 @@ def duration(seconds: float) -> str:
 
 def published(costs: Costs) -> str:
     """Return what others have published, and the same of this plan."""
+    large = costs.kinds[-1]
     rows = [
         ("Common Crawl 2014, live web", "19–39", "", "about 60 m2.2xlarge, 2–3 billion pages in 15–20 days"),
         ("IRLbot 2008, live web", "1,789", "", "6.3 billion pages in 41 days"),
@@ -201,9 +218,9 @@ def published(costs: Costs) -> str:
         ("Chan 2025, live web", "912", "$0.46", "12 machines of 16 cores, a billion pages of 242 KB in 25.5 h"),
         ("Kagi, live web", "39 in all", "", "100 million pages a month"),
         (
-            "this plan, 240 KB by HTTPS",
-            f"{CORES * USED / costs.worker_large:,.0f}",
-            f"${million(costs.worker_large):.2f}",
+            f"this plan, {large.name}",
+            f"{large.speed:,.0f}",
+            f"${large.price(1e6):.2f}",
             "a calculation from pages of one server on loopback",
         ),
     ]

@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! message or record: 1 (needs, to a keeper) · sender · count · need …, or 2 (loans) · count · loan …, or 3 (needs that were told) · count · need …
-//! need: address (16 bytes) · places that come back · places needed · domains     loan: address · granted · recalled · lent in all
+//! need: address (16 bytes) · got · given back · needed · domains · whether it repeats
+//! loan: address · granted · to be given back · lent in all · whether it asks
 //! ```
 
 use std::collections::BTreeMap;
@@ -144,7 +145,9 @@ impl<R: Resolve> Frontier<R> {
                 self.borrow_own(now);
             }
             Message::Loans(loans) => {
-                self.lending.as_ref()?;
+                let most = self.lending.as_ref()?.keeper.most();
+                let addresses = &self.politeness.addresses;
+                loans.iter().all(|loan| addresses.is_possible(loan, most)).then_some(())?;
                 loans.iter().for_each(|loan| self.borrow_place(loan, now));
             }
             Message::Told(_) => return None,
@@ -228,27 +231,36 @@ fn read_all<T>(from: &mut &[u8], read: impl Fn(&mut &[u8]) -> Option<T>) -> Opti
 /// Appends a need.
 fn put_need(into: &mut Vec<u8>, need: &Need) {
     codec::put_address(into, need.address);
-    [need.returned, need.places, need.domains].into_iter().for_each(|number| put_number(into, number.into()));
+    let Need { granted, returned, places, domains, repeats, .. } = *need;
+    [granted, returned, places, domains, repeats.into()]
+        .into_iter()
+        .for_each(|number| put_number(into, number.into()));
 }
 
 /// Reads one.
 fn read_need(from: &mut &[u8]) -> Option<Need> {
     let address = codec::address(from)?;
-    let (returned, places, domains) = (codec::small(from)?, codec::small(from)?, codec::small(from)?);
-    Some(Need { address, returned, places, domains })
+    let mut number = || codec::small(from);
+    let (granted, returned, places, domains) = (number()?, number()?, number()?, number()?);
+    let repeats = number()? != 0;
+    Some(Need { address, granted, returned, places, domains, repeats })
 }
 
 /// Appends a loan.
 fn put_loan(into: &mut Vec<u8>, loan: &Loan) {
     codec::put_address(into, loan.address);
-    [loan.granted, loan.recalled, loan.lent].into_iter().for_each(|number| put_number(into, number.into()));
+    let Loan { granted, recalled, lent, asks, .. } = *loan;
+    [granted, recalled, lent, asks.into()]
+        .into_iter()
+        .for_each(|number: u32| put_number(into, number.into()));
 }
 
 /// Reads one.
 fn read_loan(from: &mut &[u8]) -> Option<Loan> {
     let address = codec::address(from)?;
-    let (granted, recalled, lent) = (codec::small(from)?, codec::small(from)?, codec::small(from)?);
-    Some(Loan { address, granted, recalled, lent })
+    let mut number = || codec::small(from);
+    let (granted, recalled, lent, asks) = (number()?, number()?, number()?, number()? != 0);
+    Some(Loan { address, granted, recalled, lent, asks })
 }
 
 #[cfg(test)]

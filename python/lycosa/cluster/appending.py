@@ -44,5 +44,8 @@ def append(settings: Connection, records: Iterable[Record], largest: int | None 
             else:
                 break
     left = producer.flush(WAIT)
-    if failures or left:
-        raise KafkaException(failures[0] if failures else KafkaError(KafkaError._TIMED_OUT))
+    if failures:
+        raise KafkaException(failures[0])
+    if left:
+        silent = f"the brokers have not answered for {WAIT:.0f} s; try again once they do"
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, silent))

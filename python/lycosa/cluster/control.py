@@ -59,8 +59,10 @@ def jobs_at_work(settings: Connection) -> list[str]:
         groups = admin.list_consumer_groups(states=AT_WORK, request_timeout=WAIT).result().valid
     except KafkaException as error:
         raise NoBroker(f"groups cannot be listed: {error.args[0].str()}", error.args[0]) from None
-    names = [group.group_id.removeprefix("lycosa.") for group in groups if group.group_id.startswith("lycosa.")]
-    return sorted(name for name in names if Topics(name).control in topics)
+    prefix = "lycosa."
+    # Groups of others may begin so too, with what could be no job's name.
+    found = (group.group_id for group in groups if f"{group.group_id}.control" in topics)
+    return sorted(group.removeprefix(prefix) for group in found if group.startswith(prefix))
 
 
 def agree(job: Job, topics: Topics, settings: Connection) -> str:
@@ -77,14 +79,15 @@ def agree(job: Job, topics: Topics, settings: Connection) -> str:
         raise NoBroker(text, error.args[0]) from None
     if recorded is None:
         told = {**own, NUMBER: uuid.uuid4().hex}
-        with contextlib.suppress(KafkaException):  # what is recorded is read in any case
+        why = "they cannot be read again; look at the rights of this client"
+        try:
             append(settings, [Record(topics.control, 0, json.dumps(told).encode(), JOB)])
+        except KafkaException as error:  # another worker may have recorded them
+            why = error.args[0].str()
         # Of two workers that begin at one time, the first record counts.
         recorded = _first(topics, settings)
-    if recorded is None:
-        raise NoBroker(
-            "the settings of the job could not be recorded: the brokers do not answer, or rights are missing"
-        )
+        if recorded is None:
+            raise NoBroker(f"job {topics.job}: its settings could not be recorded: {why}")
     number = str(recorded.pop(NUMBER, ""))
     usual = _told(make_job({}))
     for name, value in sorted(own.items()):

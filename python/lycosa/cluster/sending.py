@@ -37,7 +37,8 @@ def make_sending(job: Job, clock: _core.Clock, memory: Shares, split: Split) -> 
     inner = make_fetch(job, clock, memory, None if pool is None else pool.table)
     if job.fetch.master is not None:
         # Download servers keep to the pauses of sites, whoever asks: past the fence, what they have is a repeat.
-        return Sending(LeasedFetch(cast(Forgetful, inner), split), lambda until: None, inner.cancel)
+        leased = LeasedFetch(cast(Forgetful, inner), split)
+        return Sending(leased, lambda until: None, leased.close)
     fetcher = cast(_core.Fetcher, inner)
     if pool is None:
         return Sending(inner, fetcher.set_fence, inner.cancel)
@@ -108,6 +109,11 @@ class LeasedFetch:
             if self._sent:
                 self._inner.forget()
                 self._end(self._sent.values())
+
+    def close(self) -> None:
+        """Cancel all requests in flight, and wait until nothing of them is under way."""
+        self.cancel()
+        self._inner.cancel()
 
     def cancel_of(self, partitions: Collection[int]) -> None:
         """Cancel the requests of some partitions. Download servers go on with them: their responses are dropped."""

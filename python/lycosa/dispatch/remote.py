@@ -81,19 +81,22 @@ class RemoteFetch:
                 self._run.add(list(requests))
 
     def completed(self, max: int, within: float) -> Responses:
-        """Return complete responses; raises DispatchError where the service refuses the crawl."""
+        """Return complete responses.
+
+        Raises DispatchError, whenever it is called, once the service refuses the crawl or the client has failed.
+        """
         run = self._run
         try:
             found = run.done.get(timeout=within) if within > 0 else run.done.get_nowait()
         except queue.Empty:
-            return Responses()
-        if isinstance(found, LycosaError):
-            raise found
+            found = None
         with self._lock:
             if run.is_over:
                 return Responses()  # they were cancelled meanwhile
-            self._in_flight -= len(found)
-        return found
+            if not found and run.error is not None:
+                raise run.error
+            self._in_flight -= len(found or ())
+        return found or Responses()
 
     def cancel(self) -> None:
         """Forget all requests in flight: the download servers drop their results after a while."""
@@ -113,7 +116,9 @@ class Run:
 
     def __init__(self, client: Client) -> None:
         """The thread is started with the first requests."""
-        self.done: queue.SimpleQueue[Responses | LycosaError] = queue.SimpleQueue()
+        #: Results, and `None` once the client has failed, with its error.
+        self.done: queue.SimpleQueue[Responses | None] = queue.SimpleQueue()
+        self.error: LycosaError | None = None
         self.is_over = False
         self._client = client
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -140,7 +145,7 @@ class Run:
             self._thread.join(END)
 
     def _call(self, work: Callable[[], None]) -> None:
-        """Do something on the loop; if that has ended by an error, this is among what is done."""
+        """Do something on the loop, unless that has ended by an error."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(work)
@@ -155,20 +160,23 @@ class Run:
                 taking = asyncio.create_task(self._take())
                 over = asyncio.create_task(self._over.wait())
                 await asyncio.wait([taking, over], return_when=asyncio.FIRST_COMPLETED)
-                for task in (taking, over):
-                    task.cancel()
+                over.cancel()
+                if taking.done():
+                    taking.result()  # raises: it ends by an error alone
+                taking.cancel()
 
         try:
             loops.run(work())
-        except OSError as error:  # no descriptor is left for a loop
-            self.done.put(DispatchError(f"the client of fetch.master cannot start: {error}"))
+        except LycosaError as error:
+            self.error = error
+        except Exception as error:  # whatever it is: nothing would come any more, and nobody would know
+            self.error = DispatchError(f"the client of fetch.master has failed: {type(error).__name__}: {error}")
+            self.error.__cause__ = error
         finally:
+            self.done.put(None)
             started.set()
 
     async def _take(self) -> None:
-        """Pass results to the crawl's thread; an error is passed on, too."""
-        try:
-            while True:
-                self.done.put(await self._client.results())
-        except LycosaError as error:
-            self.done.put(error)
+        """Pass results to the crawl's thread."""
+        while True:
+            self.done.put(await self._client.results())

@@ -48,6 +48,7 @@ class ProxyFetch:
         self._waiting: list[_Try] = []
         self._late_at, self._seen = math.inf, -1
         self._is_cancelled = False  # what is in flight; until more is submitted
+        self._ended: list[_Try] = []  # that waited when they were cancelled
 
     def free(self) -> int:
         """Return the number of free slots; 0 while no proxy works."""
@@ -55,11 +56,12 @@ class ProxyFetch:
 
     def in_flight(self) -> int:
         """Return the number of requests that have no response yet."""
-        return self._fetch.in_flight() + len(self._waiting)
+        return self._fetch.in_flight() + len(self._waiting) + len(self._ended)
 
     def submit(self, requests: Requests) -> None:
         """Send requests, each through a proxy; those for which a middleware has chosen one go through that."""
         if len(requests):
+            self._end_waiting()
             self._is_cancelled = False
         self._send([_try(request) for request in requests])
 
@@ -84,11 +86,15 @@ class ProxyFetch:
         self._waiting.append(each)
         self._late_at = min(self._late_at, each.request.deadline - MARGIN)
 
-    def _send_waiting(self) -> list[_Try]:
-        """Send those that wait, if something has changed; returns those that are late, or cancelled."""
-        now, late = time.time(), list[_Try]()
+    def _end_waiting(self) -> None:
+        """Take out those that wait, if they are cancelled."""
         if self._is_cancelled:
-            late, self._waiting, self._late_at = self._waiting, [], math.inf
+            self._ended += self._waiting
+            self._waiting, self._late_at = [], math.inf
+
+    def _send_waiting(self) -> list[_Try]:
+        """Send those that wait, if something has changed; returns those that are late."""
+        now, late = time.time(), list[_Try]()
         if now >= self._late_at:
             waiting, self._waiting, self._late_at = self._waiting, [], math.inf
             for each in waiting:
@@ -101,16 +107,18 @@ class ProxyFetch:
 
     def completed(self, max: int, within: float) -> Responses:
         """Return complete responses."""
+        self._end_waiting()
+        cancelled, self._ended = self._ended, []
         late = self._send_waiting()
         responses = self._fetch.completed(max, min(within, PENDING) if self._waiting else within)
         again: list[_Try] = []
         given = list(responses)
         noted = [self._note(response, again) for response in given]
         self._send(again)
-        if not late and all(new is old for new, old in zip(noted, given, strict=True)):
+        if not late and not cancelled and all(new is old for new, old in zip(noted, given, strict=True)):
             return responses
-        why = "the crawl ends it" if self._is_cancelled else "no proxy was free"
-        ended = [each.request.fail("cancelled", why) for each in late]
+        ended = [each.request.fail("cancelled", "the crawl ends it") for each in cancelled]
+        ended += [each.request.fail("cancelled", "no proxy was free") for each in late]
         return Responses([*ended, *(response for response in noted if response is not None)])
 
     def _note(self, response: Response, again: list[_Try]) -> Response | None:

@@ -277,6 +277,11 @@ class Scenario:
                     recorded.subtract(taken)
         return +recorded
 
+    def told(self, topic: str) -> Counter[str]:
+        """Return how often each message of one partition to another is in a topic."""
+        records = (self.engine.committed(topic, partition) for partition in range(self.engine.partitions))
+        return Counter(data.decode() for some in records for data in some if data.startswith(b'["heard"'))
+
     def run(self, until: float = 600.0) -> None:
         """Crawl to the end, and look at what the ledger and the journals say."""
         self.world.every(lambda: 0.5, self.look)
@@ -289,6 +294,7 @@ class Scenario:
         repeats = sum(self.sites.fetched.values()) - self.count - self.taken
         losses = sum(worker.client.losses for worker in self.workers + self.ended) + len(self.ended)
         assert repeats <= losses * 6, f"{repeats} repeats by {losses} losses of at most 6 leases"
+        assert self.told("links"), "no partition has told another one anything"
         # What is recorded is in the output soon after, once.
         self.world.run(self.world.now + 120, lambda: self.is_written)
         recorded = self.recorded()

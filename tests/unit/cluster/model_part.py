@@ -29,14 +29,17 @@ class ModelPart:
         self._new: list[tuple[int, str]] = []  # what was replayed as done, and where
         self._recent: deque[tuple[float, str]] = deque()  # what was done lately
         self._max_pages: int | None = None
+        # Messages to other partitions are numbered: as the real ones, they have to come once and in order.
+        self._has_news, self._sent, self._heard = False, dict[int, int](), dict[int, int]()
 
     def load(self, end: int) -> tuple[int, bytes]:
         random = self._process.world.random
         for position, state in reversed(self._storage.all.get(self._partition, [])):
             is_oldest = position == self._storage.all[self._partition][0][0]
             if position <= end and (is_oldest or random.random() > 0.1):  # some are damaged
-                waiting, done, beside = json.loads(state)
+                waiting, done, sent, heard, beside = json.loads(state)
                 self._waiting, self._done = dict.fromkeys(waiting), set(done)
+                self._sent, self._heard = dict(sent), dict(heard)
                 return position, beside.encode()
         return 0, b""
 
@@ -51,6 +54,11 @@ class ModelPart:
                 self._new.append((position, url))
             for url in taken:
                 self._reopen(url)
+        elif kind == "told":
+            (receiver,) = what
+            self._sent[receiver] = self._sent.get(receiver, 0) + 1
+        elif kind == "heard":
+            self._hear(*what)
 
     def restored(self, is_given_back: bool, final: int) -> list[Record]:
         self._restored_at, random = self._process.clock(), self._process.world.random
@@ -71,6 +79,9 @@ class ModelPart:
     def accept(self, links: bytes) -> bytes:
         self._step("accept")
         urls = json.loads(links)
+        if urls[:1] == ["heard"]:
+            self._hear(*urls[1:])
+            return links
         self._admit(urls)
         return json.dumps(["accepted", urls]).encode()
 
@@ -113,6 +124,7 @@ class ModelPart:
 
     def done(self, outcomes: list[Record]) -> None:
         self._step("done")
+        self._has_news = True
         for one in outcomes:
             if one.is_taken:
                 continue
@@ -126,7 +138,13 @@ class ModelPart:
                 self._recent.append((self._process.clock(), one.url))
 
     def tell(self) -> tuple[bytes, list[tuple[int, bytes]]]:
-        return b"", []
+        if not self._has_news:
+            return b"", []
+        self._has_news = False
+        receiver = self._process.world.random.randrange(self._partitions)
+        self._sent[receiver] = number = self._sent.get(receiver, 0) + 1
+        message = json.dumps(["heard", self._partition, number]).encode()
+        return json.dumps(["told", receiver]).encode(), [(receiver, message)]
 
     def outbox(self) -> list[tuple[int, bytes]]:
         parted: dict[int, list[str]] = {}
@@ -137,7 +155,8 @@ class ModelPart:
 
     def save(self, position: int, beside: bytes) -> None:
         self._step("save")
-        state = json.dumps([[*self._waiting, *sorted(self._leased)], sorted(self._done), beside.decode()])
+        told = [*self._sent.items()], [*self._heard.items()]
+        state = json.dumps([[*self._waiting, *sorted(self._leased)], sorted(self._done), *told, beside.decode()])
 
         def written() -> None:
             if self._process.is_alive:
@@ -179,6 +198,12 @@ class ModelPart:
         if self._process.failing == name:
             self._process.failing, self._process.has_failed = "", True
             raise Failed(name)
+
+    def _hear(self, sender: int, number: int) -> None:
+        """Another partition has told something."""
+        expected = self._heard.get(sender, 0) + 1
+        assert number == expected, f"{self._partition} heard message {number} of {sender}, not {expected}"
+        self._heard[sender] = number
 
     def _take_back(self, urls: list[str]) -> list[Record]:
         """Take outcomes back."""

@@ -81,6 +81,16 @@ def test_each_request_has_one_response_whatever_is_cancelled() -> None:
     assert urls_of(fetch.completed(10, 0.0)) == [("http://a.com/3", None)]
 
 
+def test_at_its_end_each_request_has_ended() -> None:
+    inner = ForgetfulFetch()
+    fetch = LeasedFetch(inner, split)
+    fetch.submit(Requests([leased(number) for number in range(2)]))
+    fetch.close()
+    assert (inner.in_flight(), fetch.in_flight()) == (0, 2)
+    assert [error for _, error in urls_of(fetch.completed(10, 0.0))] == ["cancelled", "cancelled"]
+    assert fetch.in_flight() == 0
+
+
 def test_requests_of_one_partition_are_cancelled_and_the_others_go_on() -> None:
     inner = ForgetfulFetch()
     fetch = LeasedFetch(inner, split)

@@ -274,3 +274,16 @@ def test_a_request_that_its_proxy_has_failed_is_not_sent_again_once_all_are_canc
     scripted.keeps = False
     fetched(fetch, leased(2))
     assert len(scripted.asked) > 2, "what is submitted later is tried by other proxies"
+
+
+def test_what_waits_when_it_is_cancelled_ends_whatever_is_submitted_then() -> None:
+    fetch, _, _ = through(lambda request: request.respond(200), proxies=0)
+    fetch.submit(Requests([leased(1)]))
+    fetch.cancel()
+    fetch.submit(Requests([leased(2)]))
+    assert fetch.in_flight() == 2
+    ended = fetch.completed(100, 0.0)
+    assert [(response.request.url, response.error_detail) for response in ended] == [
+        ("http://a.example/", "the crawl ends it")
+    ]
+    assert (ended[0].request.lease, fetch.in_flight()) == (1, 1), "the second one waits for a proxy"

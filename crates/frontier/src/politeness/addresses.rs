@@ -227,7 +227,7 @@ impl Addresses {
     }
 
     /// The limits of an address, by the domains that live there, or the places that are lent.
-    fn limits_of(&self, id: AddressId) -> Limits {
+    pub(super) fn limits_of(&self, id: AddressId) -> Limits {
         let address = &self.all[id as usize];
         let domains = address.domains.len() as u32;
         // Domains that have left leave places behind until these are given back.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use lycosa_url::Micros;
 
 use super::addresses::Addresses;
-use super::keeper::{Loan, Need};
+use super::keeper::{Loan, Need, ahead};
 use crate::codec::{self, put_number};
 use crate::schedule::AddressId;
 
@@ -22,10 +22,16 @@ pub(crate) const KEEP: Duration = Duration::from_secs(10);
 /// For how long before it can be used a place is asked for.
 const LEAD: Micros = 1_000_000;
 
+/// After how many times [`KEEP`] who has no place of those that it needs asks again: a message may be lost.
+const REPEAT: Micros = 6;
+
 /// What a partition has of one address, and needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lent {
     pub(super) places: u32,
+    /// Places that it has got so far, and given back; see [`Need`].
+    granted: u32,
+    returned: u32,
     /// Places that all partitions have.
     pub(super) in_all: u32,
     /// Places that it told its keeper to need.
@@ -36,16 +42,39 @@ pub(super) struct Lent {
     keep_until: Micros,
     /// Whether nothing starts until one is given back.
     pub(super) is_closing: bool,
+    /// When it is next among those that will need more; 0: it is not.
+    later_at: Micros,
     /// Whether it is among those that need more.
     is_listed: bool,
     /// Whether it is among those that are looked at once in a while.
     is_held: bool,
+    /// Whether it is among those that wait for their first place.
+    is_waiting: bool,
 }
 
 impl Lent {
     /// Whether others have places as well.
     pub(super) fn is_shared(&self) -> bool {
         self.in_all > self.places
+    }
+
+    /// Whether it needs places and has none.
+    fn is_short(&self) -> bool {
+        self.places == 0 && self.told > 0
+    }
+
+    /// Has it seen shortly before something is due, unless that is to happen earlier already.
+    fn see_later(
+        &mut self,
+        due: Micros,
+        id: AddressId,
+        later: &mut BinaryHeap<Reverse<(Micros, AddressId)>>,
+    ) {
+        let at = due.saturating_sub(LEAD).max(1);
+        if self.later_at == 0 || at < self.later_at {
+            self.later_at = at;
+            later.push(Reverse((at, id)));
+        }
     }
 }
 
@@ -60,6 +89,10 @@ pub(crate) struct Lists {
     recalled: Vec<AddressId>,
     /// Addresses with places, and when it is to be seen whether these are used.
     held: VecDeque<(Micros, AddressId)>,
+    /// Addresses without a place that need one, and when they ask again.
+    waiting: VecDeque<(Micros, AddressId)>,
+    /// Addresses whose keepers ask what is needed.
+    asked: Vec<AddressId>,
     /// Addresses that were closing and are open again: they are to be scheduled.
     opened: Vec<AddressId>,
 }
@@ -100,20 +133,31 @@ impl Addresses {
         let lent = &mut address.lent;
         lent.in_all = loan.lent;
         let Some(lists) = &mut self.lists else { return id };
-        if loan.granted > 0 {
+        let granted = ahead(loan.granted, lent.granted);
+        if granted > 0 {
             lent.keep_until = now.max(address.pace.ready_at()).saturating_add(keep);
             lent.is_closing = false;
             if !std::mem::replace(&mut lent.is_held, true) {
                 lists.held.push_back((now.saturating_add(keep), id));
             }
         }
-        lent.places = lent.places.saturating_add(loan.granted);
+        lent.granted = lent.granted.wrapping_add(granted);
+        lent.places = lent.places.saturating_add(granted);
         let before = lent.recalled;
-        lent.recalled = before.saturating_add(loan.recalled).min(lent.places);
+        lent.recalled = before.max(ahead(loan.recalled, lent.returned)).min(lent.places);
         if before == 0 && lent.recalled > 0 {
             lists.recalled.push(id);
         }
+        if loan.asks {
+            lists.asked.push(id);
+        }
         id
+    }
+
+    /// Whether a partition has no more places than there are by a loan.
+    pub(crate) fn is_possible(&self, loan: &Loan, most: u32) -> bool {
+        let returned = self.index.get(&loan.address).map_or(0, |id| self.all[*id as usize].lent.returned);
+        ahead(loan.granted, returned) <= most && ahead(loan.recalled, returned) <= most
     }
 
     /// What keepers are to be told, at most so many needs.
@@ -123,17 +167,38 @@ impl Addresses {
         of: &Use<F>,
     ) -> Vec<Need> {
         let Some(mut lists) = self.lists.take() else { return Vec::new() };
-        let Lists { needing, later, recalled, held, opened } = &mut *lists;
-        let mut needs = Vec::new();
-        let mut tell = |addresses: &mut Self, need: Need| {
-            addresses.told(&need);
+        let Lists { needing, later, recalled, held, waiting, asked, opened } = &mut *lists;
+        let again = of.now.saturating_add(of.keep.saturating_mul(REPEAT));
+        let (mut needs, mut waits) = (Vec::new(), waiting.len());
+        let mut tell = |addresses: &mut Self, waiting: &mut VecDeque<_>, need: Need| {
+            let id = addresses.told(&need);
+            let lent = &mut addresses.all[id as usize].lent;
+            if lent.is_short() && !std::mem::replace(&mut lent.is_waiting, true) {
+                waiting.push_back((again, id));
+            }
             needs.push(need);
             needs.len() < most
         };
         let mut has_room = true;
+        while has_room && let Some(id) = asked.pop() {
+            has_room = tell(self, waiting, self.state(id));
+        }
+        while has_room && waits > 0 && waiting.front().is_some_and(|(at, _)| *at <= of.now) {
+            waits -= 1;
+            let Some((_, id)) = waiting.pop_front() else { break };
+            let lent = &mut self.all[id as usize].lent;
+            lent.is_waiting = lent.is_short();
+            if !lent.is_waiting {
+                continue;
+            }
+            waiting.push_back((again, id));
+            if of.is_soon(id) {
+                has_room = tell(self, waiting, Need { repeats: true, ..self.state(id) });
+            }
+        }
         recalled.retain(|id| {
             if has_room && let Some(need) = self.give_back(*id, of, opened) {
-                has_room = tell(self, need);
+                has_room = tell(self, waiting, need);
             }
             self.all[*id as usize].lent.recalled > 0
         });
@@ -142,19 +207,24 @@ impl Addresses {
             looks -= 1;
             let Some((_, id)) = held.pop_front() else { break };
             if let Some(need) = self.spare(id, of) {
-                has_room = tell(self, need);
+                has_room = tell(self, waiting, need);
             }
             let lent = &mut self.all[id as usize].lent;
             lent.is_held = lent.places > 0;
             if lent.is_held {
                 held.push_back((of.now.saturating_add(of.keep), id));
             } else if let Some(due) = (of.due)(id) {
-                later.push(Reverse((due.saturating_sub(LEAD), id)));
+                lent.see_later(due, id, later);
             }
         }
         while later.peek().is_some_and(|Reverse((at, _))| *at <= of.now) {
-            let Some(Reverse((_, id))) = later.pop() else { break };
-            if !std::mem::replace(&mut self.all[id as usize].lent.is_listed, true) {
+            let Some(Reverse((at, id))) = later.pop() else { break };
+            let lent = &mut self.all[id as usize].lent;
+            if lent.later_at != at {
+                continue; // it was seen earlier
+            }
+            lent.later_at = 0;
+            if !std::mem::replace(&mut lent.is_listed, true) {
                 needing.push(id);
             }
         }
@@ -164,14 +234,13 @@ impl Addresses {
                     needing.push(id);
                     continue;
                 }
-                self.all[id as usize].lent.is_listed = false;
+                let lent = &mut self.all[id as usize].lent;
+                lent.is_listed = false;
                 match (of.due)(id) {
-                    Some(due) if !of.is_soon(id) => {
-                        later.push(Reverse((due.saturating_sub(LEAD), id)));
-                    }
+                    Some(due) if !of.is_soon(id) => lent.see_later(due, id, later),
                     Some(_) => {
                         if let Some(need) = self.more(id) {
-                            has_room = tell(self, need);
+                            has_room = tell(self, waiting, need);
                         }
                     }
                     None => {}
@@ -182,13 +251,17 @@ impl Addresses {
         needs
     }
 
-    /// A keeper was told that.
-    pub(crate) fn told(&mut self, need: &Need) {
+    /// A keeper was told that; gives the address.
+    pub(crate) fn told(&mut self, need: &Need) -> AddressId {
         let id = self.id(need.address);
         let lent = &mut self.all[id as usize].lent;
-        lent.places = lent.places.saturating_sub(need.returned);
-        lent.recalled = lent.recalled.saturating_sub(need.returned).min(lent.places);
-        (lent.told, lent.is_closing) = (need.places, false);
+        let returned = ahead(need.returned, lent.returned).min(lent.places);
+        lent.returned = lent.returned.wrapping_add(returned);
+        lent.places -= returned;
+        lent.recalled = lent.recalled.saturating_sub(returned).min(lent.places);
+        lent.told = need.places;
+        lent.is_closing &= returned == 0;
+        id
     }
 
     /// Addresses that are to be scheduled, since nothing of them is given back.
@@ -201,6 +274,7 @@ impl Addresses {
         let Some(lists) = &mut self.lists else { return };
         lists.recalled.clear();
         lists.held.clear();
+        lists.waiting.clear();
         for (id, address) in self.all.iter_mut().enumerate() {
             // A microsecond more, in which a request may start.
             address.lent.keep_until = address.pace.ready_at().saturating_add(1);
@@ -211,17 +285,22 @@ impl Addresses {
             if address.lent.recalled > 0 {
                 lists.recalled.push(id as AddressId);
             }
+            address.lent.is_waiting = address.lent.is_short();
+            if address.lent.is_waiting {
+                lists.waiting.push_back((now, id as AddressId));
+            }
         }
     }
 
     /// Appends the places to a record of a snapshot.
     pub(super) fn pack_lent(&self, record: &mut Vec<u8>) {
         let lent = self.index.iter().map(|(address, id)| (*address, self.all[*id as usize].lent));
-        let lent: Vec<_> = lent.filter(|(_, lent)| lent.places + lent.told > 0).collect();
+        // Also those that have nothing now: what they have had counts on.
+        let lent: Vec<_> = lent.filter(|(_, lent)| lent.granted != 0 || lent.told > 0).collect();
         put_number(record, lent.len() as u64);
         for (address, lent) in lent {
             codec::put_address(record, address);
-            let numbers = [lent.places, lent.in_all, lent.told, lent.recalled];
+            let numbers = [lent.granted, lent.returned, lent.in_all, lent.told, lent.recalled];
             numbers.into_iter().for_each(|number| put_number(record, number.into()));
         }
     }
@@ -231,8 +310,11 @@ impl Addresses {
         for _ in 0..codec::number(from)? {
             let id = self.id(codec::address(from)?);
             let mut number = || codec::small(from);
-            let (places, in_all, told, recalled) = (number()?, number()?, number()?, number()?);
-            self.all[id as usize].lent = Lent { places, in_all, told, recalled, ..Lent::default() };
+            let (granted, returned) = (number()?, number()?);
+            let (in_all, told, recalled) = (number()?, number()?, number()?);
+            let places = granted.wrapping_sub(returned);
+            let lent = Lent { places, granted, returned, in_all, told, recalled, ..Lent::default() };
+            self.all[id as usize].lent = lent;
         }
         Some(())
     }
@@ -242,22 +324,38 @@ impl Addresses {
         self.all[id as usize].domains.len().max(1) as u32
     }
 
+    /// What a keeper was told of an address, as it stands now.
+    fn state(&self, id: AddressId) -> Need {
+        let (address, domains) = (&self.all[id as usize], self.domains_of(id));
+        let Lent { granted, returned, told, .. } = address.lent;
+        Need { address: address.at, granted, returned, places: told, domains, repeats: false }
+    }
+
     /// The need of more places at an address, if there is one.
     fn more(&self, id: AddressId) -> Option<Need> {
-        let (address, domains) = (&self.all[id as usize], self.domains_of(id));
-        let is_short = domains > address.lent.told;
-        is_short.then_some(Need { address: address.at, returned: 0, places: domains, domains })
+        let (told, domains) = (self.all[id as usize].lent.told, self.domains_of(id));
+        (domains > told).then(|| Need { places: domains, ..self.state(id) })
+    }
+
+    /// How many places may go back: whoever gets one may use it at once, so that each has not been used for a whole interval. Requests
+    /// use places in turn.
+    fn rested(&self, id: AddressId, now: Micros) -> u32 {
+        let address = &self.all[id as usize];
+        match now.checked_sub(address.pace.ready_at()) {
+            Some(since) if !address.pace.is_busy() => {
+                let more = since / address.pace.interval(&self.limits_of(id)).max(1);
+                u32::try_from(more).unwrap_or(u32::MAX).saturating_add(1)
+            }
+            _ => 0,
+        }
     }
 
     /// Gives places back that nothing uses, if their address is at rest.
     fn spare<F: Fn(AddressId) -> Option<Micros>>(&mut self, id: AddressId, of: &Use<F>) -> Option<Need> {
         let domains = self.domains_of(id);
-        let address = &self.all[id as usize];
         let needed = if of.is_soon(id) { domains } else { 0 };
-        if address.lent.places <= needed || address.pace.is_busy() || address.pace.ready_at() > of.now {
-            return None;
-        }
-        Some(self.give(id, address.lent.places - needed, needed, domains, of.now))
+        let returned = self.all[id as usize].lent.places.saturating_sub(needed).min(self.rested(id, of.now));
+        (returned > 0).then(|| self.give(id, returned, needed, domains, of.now))
     }
 
     /// Gives places back of which one was called back, if it is time: what is out ends first.
@@ -281,11 +379,13 @@ impl Addresses {
             return None;
         }
         address.lent.is_closing = true;
-        if is_busy || address.pace.ready_at() > of.now {
+        let rested = self.rested(id, of.now);
+        if rested == 0 {
             return None;
         }
-        let (returned, needed) = if is_soon { (1, domains) } else { (address.lent.places, 0) };
-        address.lent.keep_until = of.now.saturating_add(of.keep);
+        let lent = &mut self.all[id as usize].lent;
+        let (returned, needed) = if is_soon { (1, domains) } else { (lent.places.min(rested), 0) };
+        lent.keep_until = of.now.saturating_add(of.keep);
         Some(self.give(id, returned, needed, domains, of.now))
     }
 
@@ -294,6 +394,7 @@ impl Addresses {
         let address = &mut self.all[id as usize];
         let left = address.lent.places.saturating_sub(returned);
         address.pace.delay_from(&Self::limits_for(&self.limits, left), now);
-        Need { address: address.at, returned, places, domains }
+        let state = self.state(id);
+        Need { returned: state.returned.wrapping_add(returned), places, domains, ..state }
     }
 }
