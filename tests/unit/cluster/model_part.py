@@ -141,7 +141,8 @@ class ModelPart:
         if not self._has_news:
             return b"", []
         self._has_news = False
-        receiver = self._process.world.random.randrange(self._partitions)
+        # Each in turn.
+        receiver = (self._partition + sum(self._sent.values())) % self._partitions
         self._sent[receiver] = number = self._sent.get(receiver, 0) + 1
         message = json.dumps(["heard", self._partition, number]).encode()
         return json.dumps(["told", receiver]).encode(), [(receiver, message)]
