@@ -77,7 +77,7 @@ def fails(kind: str, seeds: int) -> bool:
 def test_the_fence_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not fails("strike", 10)
     monkeypatch.setattr(ModelFetch, "set_fence", lambda self, at: setattr(self, "_fence", float("inf")))
-    assert fails("strike", 10)
+    assert fails("strike", 200)
 
 
 def test_the_wait_of_a_new_owner_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
