@@ -17,6 +17,7 @@ __all__ = [
     "Clock",
     "DnsServer",
     "Entries",
+    "ExtractedPage",
     "FailedUrls",
     "Fetcher",
     "Frontier",
@@ -67,6 +68,7 @@ __all__ = [
     "domain_of",
     "enter_private_namespaces",
     "export_log",
+    "extract_page",
     "identity_key",
     "identity_of",
     "import_log",
@@ -174,6 +176,11 @@ def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dic
     Replaces an existing file. Returns counts: entries, seeds, pages, robots, leases, skipped (damaged bytes of the
     log), complete. Raises StorageFull, JobVersionError, StorageError.
     """
+
+def extract_page(
+    body: bytes, url: str = "", content_type: str | None = None, method: str = "lycosa"
+) -> ExtractedPage:
+    """Read a page. See ``lycosa.extract``."""
 
 def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dict[str, Any]:
     """Create a log from a file of ``export_log``; the directory must not have one yet.
@@ -768,6 +775,27 @@ class Outcomes:
 
         ``columns`` has those of all records.
         """
+
+@final
+@disjoint_base
+class ExtractedPage:
+    """What a page says."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def confidence(self) -> float | None: ...
+    @property
+    def refusal(self) -> str | None: ...
+    @property
+    def simhash(self) -> int: ...
+    @property
+    def digest(self) -> bytes: ...
+    def metadata(self) -> list[tuple[str, str]]: ...
+    def markdown(self, links: bool, images: bool) -> str | None: ...
+    def blocks(self) -> list[tuple[str, int, str]]: ...
 
 @final
 class Entries:

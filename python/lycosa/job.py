@@ -428,6 +428,16 @@ class Parse(Section):
         (), description="what is stored of a link beside its URL: anchor, its text; rel, its rel values"
     )
     max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="size of a decoded body")
+    text: Literal["lycosa", "density-paper"] = Field(
+        "lycosa",
+        description="how the main text of a page is found, where outputs have main_text or another column that is "
+        "made of it: lycosa, by trained models; density-paper, as published",
+    )
+    refusals: bool = Field(
+        True,
+        description="whether a page that is no content (a challenge, a block, a login, a parked domain, a page that "
+        "is not there) is a failure whatever its status",
+    )
 
 
 class Frontier(Section):

@@ -29,6 +29,21 @@ pub struct Settings {
     pub uses: Vec<Box<str>>,
     /// Uses about which preferences are not recorded.
     pub ignored_uses: Vec<Box<str>>,
+    /// How the main text of a page is found; `None`: it is not looked for.
+    pub text: Option<TextMethod>,
+    /// Whether it is also stored as Markdown.
+    pub markdown: bool,
+    /// Whether a page that is no content becomes a failure.
+    pub refusals: bool,
+}
+
+/// How the main text of a page is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextMethod {
+    /// Ours.
+    Lycosa,
+    /// The published one: text density by line.
+    DensityPaper,
 }
 
 /// Settings for tests: users' settings come from the job, which has all defaults.
@@ -46,6 +61,9 @@ impl Default for Settings {
             agent: "lycosa".into(),
             uses: Vec::new(),
             ignored_uses: Vec::new(),
+            text: None,
+            markdown: false,
+            refusals: true,
         }
     }
 }

@@ -12,6 +12,7 @@ use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
 use lycosa_names::cache::{NameCache, Seconds};
 use lycosa_names::{Families, Nameserver};
+use lycosa_parse::TextMethod;
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network, product_token};
 use pyo3::prelude::*;
 
@@ -43,6 +44,7 @@ pub(crate) struct Job {
     fetch: FetchSettings,
     parse: ParseSettings,
     url: UrlSettings,
+    store: StoreSettings,
 }
 
 /// `[names]`.
@@ -163,6 +165,8 @@ struct ParseSettings {
     max_title_bytes: usize,
     max_decoded_bytes: usize,
     link_details: Vec<String>,
+    text: String,
+    refusals: bool,
 }
 
 impl ParseSettings {
@@ -170,6 +174,12 @@ impl ParseSettings {
     fn has_detail(&self, name: &str) -> bool {
         self.link_details.iter().any(|detail| detail == name)
     }
+}
+
+/// `[store]`, as far as the core's parser knows it.
+#[derive(FromPyObject)]
+struct StoreSettings {
+    fields: Vec<String>,
 }
 
 /// `[url]`.
@@ -392,6 +402,34 @@ impl Job {
             agent: product(&self.user_agent).into(),
             uses: self.uses("drop"),
             ignored_uses: self.uses("ignore"),
+            text: self.text_method(),
+            markdown: self.store.fields.iter().any(|field| field == "markdown"),
+            refusals: self.parse.refusals,
+        }
+    }
+
+    /// How the main text of pages is found, if outputs have something that is made of it.
+    fn text_method(&self) -> Option<TextMethod> {
+        const COLUMNS: &[&str] = &[
+            "main_text",
+            "markdown",
+            "kind",
+            "confidence",
+            "headline",
+            "author",
+            "published",
+            "modified",
+            "language",
+            "description",
+            "site",
+            "simhash",
+            "text_digest",
+        ];
+        let is_wanted = self.store.fields.iter().any(|field| COLUMNS.contains(&field.as_str()));
+        match self.parse.text.as_str() {
+            _ if !is_wanted => None,
+            "density-paper" => Some(TextMethod::DensityPaper),
+            _ => Some(TextMethod::Lycosa),
         }
     }
 

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::request::memory_of;
 use crate::serial::{self, is_default};
 use crate::{
-    Links, Metadata, Received, Request, RequestOptions, Response, Source, Step, Times, UsagePreference, mark,
+    Links, Metadata, PageText, Received, Request, RequestOptions, Response, Source, Step, Times,
+    UsagePreference, mark,
 };
 
 /// Maximum size of a robots.txt that is parsed, in bytes: RFC 9309 section 2.5 requires at least this.
@@ -35,6 +36,9 @@ pub struct Outcome {
     /// Text of the first `<title>`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub title: Option<Box<str>>,
+    /// What the page says, if the job has its text read.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub text: Option<Box<PageText>>,
     /// Target of `rel=canonical`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub canonical: Option<CrawlUrl>,
@@ -90,6 +94,7 @@ impl Outcome {
             rules: None,
             charset: None,
             title: None,
+            text: None,
             canonical: None,
             redirect: None,
             noindex: false,
@@ -151,6 +156,7 @@ impl Outcome {
             + self.requests.iter().map(|request| size_of::<Request>() + request.memory()).sum::<usize>()
             + fields
             + self.title.as_deref().map_or(0, str::len)
+            + self.text.as_deref().map_or(0, PageText::memory)
     }
 
     /// The canonical URL (`rel=canonical`) of a page, if it is another URL of the same origin. A job that

@@ -1,0 +1,137 @@
+//! Reads a page's HTML into its outcome: by one pass over its bytes, or by its tree where its text is wanted; and tells pages that are
+//! no content.
+
+use std::borrow::Cow;
+
+use encoding_rs::Encoding;
+use lycosa_dom::{Limits, Tree};
+use lycosa_records::{Outcome, PageText, Response};
+use lycosa_text::blocks::Blocks;
+use lycosa_text::extract::Page;
+use lycosa_text::fingerprint::Fingerprint;
+use lycosa_text::markdown::Options;
+use lycosa_text::metadata::Metadata;
+use lycosa_text::refusal::{Refusal, Seen, may_be_refusal, refusal};
+use lycosa_text::{density, kind};
+use lycosa_url::{Failure, FailureKind};
+
+use crate::found::finish;
+use crate::settings::{Settings, TextMethod};
+use crate::{html, tree};
+
+/// Bytes of a page of which no text is wanted and that is looked at nevertheless: pages that are no content are short.
+const SHORT: usize = 64 << 10;
+
+/// Reads a page.
+pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outcome, settings: &Settings) {
+    if let Some(method) = settings.text {
+        let html = encoding.decode(body).0;
+        let tree = lycosa_dom::parse(&html, &limits(settings));
+        finish(tree::collect(&tree, settings), outcome, settings);
+        let page = Page::of(tree, outcome.url().as_str(), |_| Vec::new());
+        if settings.refusals && refuse(outcome, &html, &page.tree, &page.blocks) {
+            return;
+        }
+        outcome.text = Some(Box::new(text_of(&page, &html, outcome.url().as_str(), method, settings)));
+        return;
+    }
+    finish(html::collect(body, encoding, settings), outcome, settings);
+    if settings.refusals && body.len() <= SHORT {
+        let html = encoding.decode(body).0;
+        let fields = fields_of(outcome);
+        if may_be_refusal(&borrowed(&fields), outcome.title.as_deref().unwrap_or_default(), &html) {
+            let tree = lycosa_dom::parse(&html, &limits(settings));
+            let blocks = Blocks::of(&tree);
+            refuse(outcome, &html, &tree, &blocks);
+        }
+    }
+}
+
+/// Limits of a tree: as much memory as a reader of the bytes may use for links and text.
+fn limits(settings: &Settings) -> Limits {
+    Limits { bytes: settings.memory_bytes.max(Limits::default().bytes), ..Limits::default() }
+}
+
+/// What a page says.
+fn text_of(page: &Page, html: &str, url: &str, method: TextMethod, settings: &Settings) -> PageText {
+    let text = match method {
+        TextMethod::Lycosa => page.text(),
+        TextMethod::DensityPaper => density::extract(html),
+    };
+    let is_ours = method == TextMethod::Lycosa;
+    let markdown = if settings.markdown && is_ours {
+        page.markdown(Options { links: true, images: true })
+    } else {
+        String::new()
+    };
+    let (stated, fingerprint) = (Metadata::of(&page.tree, url), Fingerprint::of(&text));
+    let digest: String = fingerprint.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    PageText {
+        confidence: if is_ours { (page.confidence * 1_000.0) as u32 } else { 0 },
+        kind: page.kind.map_or("other", kind::name).into(),
+        markdown: markdown.into(),
+        headline: stated.title.into(),
+        author: stated.author.into(),
+        published: stated.published.into(),
+        modified: stated.modified.into(),
+        language: stated.language.into(),
+        description: stated.description.into(),
+        site: stated.site.into(),
+        simhash: fingerprint.simhash,
+        digest: digest.into(),
+        text: text.into(),
+    }
+}
+
+/// Makes a page that is no content a failure; returns whether it is one.
+fn refuse(outcome: &mut Outcome, html: &str, tree: &Tree, blocks: &Blocks) -> bool {
+    let Some(status) = outcome.received().map(|received| received.status) else { return false };
+    let fields = fields_of(outcome);
+    let seen = Seen {
+        headers: &borrowed(&fields),
+        title: &blocks.title,
+        source: html,
+        text: &blocks.text,
+        words: blocks.all.iter().map(|block| block.words as usize).sum(),
+        has_password: has_password(tree),
+    };
+    let Some(Refusal { kind, mark }) = refusal(&seen) else { return false };
+    let Some(failure) = failure_of(kind).filter(|kind| counts(*kind, status)) else { return false };
+    let failure = Failure::new(failure, format!("status {status}, by {mark:?}"));
+    let response = Response { result: Err(failure), ..outcome.response.clone() };
+    *outcome = Outcome::new(response);
+    true
+}
+
+/// Whether a page of some status is told by what it says: other statuses than those of success say themselves that there is no page, but
+/// not that a challenge or a limit is the reason.
+fn counts(kind: FailureKind, status: u16) -> bool {
+    use FailureKind as K;
+    (200..300).contains(&status) || matches!(kind, K::PageChallenge | K::PageBlocked | K::PageRateLimited)
+}
+
+/// The failure of a kind of refusals; `None`: such a page has links that may be followed.
+fn failure_of(kind: &str) -> Option<FailureKind> {
+    FailureKind::from_name(&format!("page-{kind}"))
+}
+
+/// The fields of a response, with names in lower case.
+fn fields_of(outcome: &Outcome) -> Vec<(String, Cow<'_, str>)> {
+    let fields = outcome.received().into_iter().flat_map(|received| received.head.fields());
+    fields
+        .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(&value).into_owned().into()))
+        .collect()
+}
+
+/// The same, borrowed.
+fn borrowed<'a>(fields: &'a [(String, Cow<'_, str>)]) -> Vec<(&'a str, &'a str)> {
+    fields.iter().map(|(name, value)| (name.as_str(), &**value)).collect()
+}
+
+/// Whether a page has a field for a password.
+fn has_password(tree: &Tree) -> bool {
+    (0..tree.len() as u32).any(|node| {
+        tree.tag(node) == lycosa_dom::Tag::Input
+            && tree.attribute(node, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("password"))
+    })
+}

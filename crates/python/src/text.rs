@@ -1,0 +1,151 @@
+//! Text of pages.
+
+use lycosa_text::extract::{Page, Role};
+use lycosa_text::fingerprint::Fingerprint;
+use lycosa_text::kind;
+use lycosa_text::markdown::Options;
+use lycosa_text::metadata::Metadata;
+use lycosa_text::refusal::{Seen, refusal};
+use lycosa_text::{density, is_binary};
+use pyo3::prelude::*;
+
+use crate::errors::setting;
+
+/// Adds this file's names.
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<ExtractedPage>()?;
+    m.add_function(wrap_pyfunction!(extract_page, m)?)
+}
+
+/// What a page says.
+#[pyclass(frozen, module = "lycosa._core")]
+pub(crate) struct ExtractedPage {
+    /// `None`: the bytes are no text, or the method looks at no tree.
+    page: Option<Page>,
+    metadata: Metadata,
+    #[pyo3(get)]
+    text: String,
+    #[pyo3(get)]
+    kind: &'static str,
+    #[pyo3(get)]
+    confidence: Option<f32>,
+    #[pyo3(get)]
+    refusal: Option<&'static str>,
+    #[pyo3(get)]
+    simhash: u64,
+    digest: [u8; 16],
+}
+
+/// Reads a page. `content_type`: of its response, if there was one; `method`: `lycosa` or `density-paper`.
+#[pyfunction]
+#[pyo3(signature = (body, url = "", content_type = None, method = "lycosa"))]
+fn extract_page(
+    py: Python<'_>,
+    body: &[u8],
+    url: &str,
+    content_type: Option<&str>,
+    method: &str,
+) -> PyResult<ExtractedPage> {
+    let is_published = match method {
+        "lycosa" => false,
+        "density-paper" => true,
+        _ => return Err(setting("method", method, "lycosa or density-paper")),
+    };
+    Ok(py.detach(|| ExtractedPage::of(body, url, content_type, is_published)))
+}
+
+impl ExtractedPage {
+    /// Reads a page.
+    fn of(body: &[u8], url: &str, content_type: Option<&str>, is_published: bool) -> Self {
+        if is_binary(body) {
+            return ExtractedPage::binary();
+        }
+        let html = lycosa_parse::detect(content_type, body).decode(body).0;
+        let page = Page::read(&html, url, |_| Vec::new());
+        let (metadata, has_password) = (Metadata::of(&page.tree, url), html.contains("password"));
+        let visible = &page.blocks.text;
+        let words = page.blocks.all.iter().map(|block| block.words as usize).sum();
+        let seen = Seen {
+            headers: &[],
+            title: &page.blocks.title,
+            source: &html,
+            text: visible,
+            words,
+            has_password,
+        };
+        let text = if is_published { density::extract(&html) } else { page.text() };
+        let Fingerprint { simhash, digest } = Fingerprint::of(&text);
+        ExtractedPage {
+            refusal: refusal(&seen).map(|refusal| refusal.kind),
+            kind: page.kind.map_or("other", kind::name),
+            confidence: (!is_published).then_some(page.confidence),
+            page: (!is_published).then_some(page),
+            metadata,
+            text,
+            simhash,
+            digest,
+        }
+    }
+
+    /// Of bytes that are no text.
+    fn binary() -> Self {
+        ExtractedPage {
+            page: None,
+            metadata: Metadata::default(),
+            text: String::new(),
+            kind: "binary",
+            confidence: None,
+            refusal: None,
+            simhash: 0,
+            digest: Fingerprint::of("").digest,
+        }
+    }
+}
+
+#[pymethods]
+impl ExtractedPage {
+    /// What the page states of itself, by name; what it does not state is left out.
+    fn metadata(&self) -> Vec<(&'static str, &str)> {
+        let of = &self.metadata;
+        let all: [(&'static str, &str); 9] = [
+            ("title", &of.title),
+            ("author", &of.author),
+            ("published", &of.published),
+            ("modified", &of.modified),
+            ("language", &of.language),
+            ("canonical", &of.canonical),
+            ("description", &of.description),
+            ("site", &of.site),
+            ("licence", &of.licence),
+        ];
+        all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// The main text as Markdown.
+    fn markdown(&self, py: Python<'_>, links: bool, images: bool) -> Option<String> {
+        py.detach(|| self.page.as_ref().map(|page| page.markdown(Options { links, images })))
+    }
+
+    /// The blocks of the main text: role, level, text.
+    fn blocks(&self) -> Vec<(&'static str, u8, &str)> {
+        let of = |(role, text)| {
+            let (name, level) = match role {
+                Role::Heading(level) => ("heading", level),
+                Role::Item(level) => ("item", level),
+                Role::Paragraph => ("paragraph", 0),
+                Role::Cell => ("cell", 0),
+                Role::Code => ("code", 0),
+                Role::Quote => ("quote", 0),
+                Role::Caption => ("caption", 0),
+            };
+            (name, level, text)
+        };
+        self.page.iter().flat_map(Page::chosen).map(of).collect()
+    }
+
+    /// MD5 of the words of the text.
+    #[getter]
+    fn digest(&self) -> [u8; 16] {
+        self.digest
+    }
+}

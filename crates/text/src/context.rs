@@ -1,0 +1,152 @@
+//! What is known of a block once each block has a first probability: those of its neighbours, of the elements around it, and of blocks
+//! that are alike. A second model decides by these and by what was known before.
+
+use std::collections::HashMap;
+
+use crate::blocks::Blocks;
+
+/// Blocks before and after a block whose probabilities are among its own numbers.
+const NEAR: isize = 4;
+
+/// Containers around a block whose probabilities are among its own numbers.
+const AROUND: usize = 5;
+
+/// How many numbers a block has.
+pub const COUNT: usize = 2 * NEAR as usize + 2 * AROUND + 9;
+
+/// A sum of probabilities, by words.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f32,
+    words: f32,
+    most: f32,
+}
+
+impl Mean {
+    /// Adds a block.
+    fn add(&mut self, probability: f32, words: f32) {
+        self.sum += probability * words;
+        self.words += words;
+        self.most = self.most.max(probability);
+    }
+
+    /// The mean; -1 of nothing.
+    fn mean(self) -> f32 {
+        if self.words > 0.0 { self.sum / self.words } else { -1.0 }
+    }
+}
+
+/// Returns the numbers of all blocks of a page, [`COUNT`] of each. `first`: a probability of each block.
+pub fn context(blocks: &Blocks, first: &[f32]) -> Vec<f32> {
+    let words: Vec<f32> = blocks.all.iter().map(|block| block.words.max(1) as f32).collect();
+    let mut of_containers = vec![Mean::default(); blocks.containers.len()];
+    let mut alike = HashMap::<u32, Mean>::new();
+    let mut whole = Mean::default();
+    for ((block, probability), words) in blocks.all.iter().zip(first).zip(&words) {
+        of_containers[block.container as usize].add(*probability, *words);
+        alike.entry(blocks.containers[block.container as usize].path).or_default().add(*probability, *words);
+        whole.add(*probability, *words);
+    }
+    // A container comes after the one around it.
+    for index in (1..of_containers.len()).rev() {
+        let inner = of_containers[index];
+        let outer = &mut of_containers[blocks.containers[index].parent as usize];
+        outer.sum += inner.sum;
+        outer.words += inner.words;
+        outer.most = outer.most.max(inner.most);
+    }
+    let runs = runs(first);
+    let mut numbers = Vec::with_capacity(first.len() * COUNT);
+    for (index, block) in blocks.all.iter().enumerate() {
+        numbers.push(first[index]);
+        for offset in (-NEAR..0).chain(1..=NEAR) {
+            let near = index.checked_add_signed(offset).and_then(|near| first.get(near));
+            numbers.push(near.copied().unwrap_or(-1.0));
+        }
+        let mut container = block.container;
+        for _ in 0..AROUND {
+            let mean = of_containers[container as usize];
+            numbers.extend([mean.mean(), mean.most]);
+            container = blocks.containers[container as usize].parent;
+        }
+        let same = alike.get(&blocks.containers[block.container as usize].path).copied().unwrap_or_default();
+        numbers.extend([same.mean(), same.most, whole.mean(), whole.most]);
+        let run = runs[index];
+        numbers.extend([run.before, run.after, run.share_before, run.share_after]);
+    }
+    numbers
+}
+
+/// How far the next likely blocks are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    /// Blocks since the last one with a probability of a half, and to the next one.
+    before: f32,
+    after: f32,
+    /// The part of all probability before the block, and behind it.
+    share_before: f32,
+    share_after: f32,
+}
+
+/// The runs of all blocks.
+fn runs(first: &[f32]) -> Vec<Run> {
+    let total: f32 = first.iter().sum::<f32>().max(1e-6);
+    let mut runs = vec![Run::default(); first.len()];
+    let (mut distance, mut sum) = (99.0f32, 0.0);
+    for (run, probability) in runs.iter_mut().zip(first) {
+        (run.before, run.share_before) = (distance, sum / total);
+        sum += probability;
+        distance = if *probability >= 0.5 { 0.0 } else { (distance + 1.0).min(99.0) };
+    }
+    distance = 99.0;
+    for (run, probability) in runs.iter_mut().zip(first).rev() {
+        run.after = distance;
+        run.share_after = 1.0 - run.share_before - probability / total;
+        distance = if *probability >= 0.5 { 0.0 } else { (distance + 1.0).min(99.0) };
+    }
+    runs
+}
+
+/// Chooses the blocks with which the expected F1 of words is greatest: the likeliest ones, as many as that says. Returns that F1, too.
+pub fn choose(blocks: &Blocks, probabilities: &[f32]) -> (Vec<bool>, f32) {
+    let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    order.sort_by(|one, other| probabilities[*other].total_cmp(&probabilities[*one]));
+    let words = |index: usize| blocks.all[index].words.max(1) as f32;
+    let wanted: f32 = order.iter().map(|index| probabilities[*index] * words(*index)).sum();
+    let (mut right, mut chosen, mut best, mut count) = (0.0, 0.0, 0.0, 0);
+    for (place, index) in order.iter().enumerate() {
+        right += probabilities[*index] * words(*index);
+        chosen += words(*index);
+        let expected = 2.0 * right / (chosen + wanted);
+        if expected > best {
+            (best, count) = (expected, place + 1);
+        }
+    }
+    let mut is_chosen = vec![false; probabilities.len()];
+    order.iter().take(count).for_each(|index| is_chosen[*index] = true);
+    (is_chosen, best.min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use lycosa_dom::{Limits, parse};
+
+    use super::*;
+
+    #[test]
+    fn each_block_has_its_numbers() {
+        let blocks = Blocks::of(&parse("<p>a<p>b<div>c</div>", &Limits::default()));
+        let numbers = context(&blocks, &[0.9, 0.5, 0.1]);
+        assert_eq!(numbers.len(), 3 * COUNT);
+        assert!(numbers.iter().all(|number| number.is_finite()));
+        assert_eq!(&numbers[COUNT..COUNT + 6], [0.5, -1.0, -1.0, -1.0, 0.9, 0.1]);
+    }
+
+    #[test]
+    fn the_likeliest_are_chosen() {
+        let blocks = Blocks::of(&parse("<p>one two three<p>a<p>four five six", &Limits::default()));
+        assert_eq!(choose(&blocks, &[0.9, 0.1, 0.8]).0, [true, false, true]);
+        assert_eq!(choose(&blocks, &[0.2, 0.05, 0.1]).0, [true, false, false], "something is always chosen");
+        assert_eq!(choose(&Blocks::default(), &[]), (Vec::new(), 0.0));
+    }
+}

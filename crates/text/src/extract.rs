@@ -1,0 +1,225 @@
+//! What a page says: its kind, its main text, and how sure that is.
+//!
+//! One tree of the page, its blocks, two models: the first one judges each block by itself, the second one with what the first says of
+//! the blocks around it. The blocks whose expected F1 of words is greatest are the main text.
+//!
+//! Guarantees: a page's result depends on the page, its URL and [`Seen`] alone; time and memory are linear in the size of the page.
+
+use std::sync::OnceLock;
+
+use lycosa_dom::{Limits, Tree, parse};
+
+use crate::blocks::{Block, Blocks, Place};
+use crate::context::{COUNT, choose, context};
+use crate::features::{NAMES, features};
+use crate::kind::{KINDS, Kind, Kinds, likeliest, words_of_page};
+use crate::markdown::{self, markdown};
+use crate::model::Model;
+use crate::tokens::Tables;
+
+/// A page whose likeliest kind is less likely than this is of no kind.
+const LIKELY: f32 = 0.35;
+
+/// What is learnt of the development pages by `tools/text_model`.
+struct Learnt {
+    tables: Tables,
+    kinds: Kinds,
+    first: Model,
+    second: Model,
+}
+
+/// The models of this program; `None`: they are for another version, which a test rules out.
+fn learnt() -> Option<&'static Learnt> {
+    static LEARNT: OnceLock<Option<Learnt>> = OnceLock::new();
+    let read = || {
+        Some(Learnt {
+            tables: Tables::of(include_bytes!("../models/words.bin"))?,
+            kinds: Kinds::of(include_bytes!("../models/kinds.bin"))?,
+            first: Model::of(include_bytes!("../models/first.bin"), NAMES.len())?,
+            second: Model::of(include_bytes!("../models/second.bin"), NAMES.len() + COUNT)?,
+        })
+    };
+    LEARNT.get_or_init(read).as_ref()
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A heading, from 1 to 6.
+    Heading(u8),
+    /// Text that is none of the others.
+    Paragraph,
+    /// An item of a list, with how many lists are around it.
+    Item(u8),
+    /// A cell of a table.
+    Cell,
+    /// Preformatted text.
+    Code,
+    /// A quotation.
+    Quote,
+    /// The caption of a figure or a table.
+    Caption,
+}
+
+/// A page that was read, and which of its blocks are its main text.
+#[derive(Debug)]
+pub struct Page {
+    /// The page.
+    pub tree: Tree,
+    /// All its blocks.
+    pub blocks: Blocks,
+    /// Of each block, whether it is of the main text, and how likely that is.
+    pub is_chosen: Vec<bool>,
+    /// See `is_chosen`.
+    pub probabilities: Vec<f32>,
+    /// The kind; `None`: none is likely.
+    pub kind: Option<Kind>,
+    /// The expected F1 of the main text's words, from 0 to 1.
+    pub confidence: f32,
+}
+
+impl Page {
+    /// Reads a page. url: its own, or empty. is_boilerplate: of each block, whether other pages of its site have it.
+    pub fn read(html: &str, url: &str, is_boilerplate: impl FnOnce(&Blocks) -> Vec<bool>) -> Self {
+        Page::of(parse(html, &Limits::default()), url, is_boilerplate)
+    }
+
+    /// The same, of a tree.
+    pub fn of(tree: Tree, url: &str, is_boilerplate: impl FnOnce(&Blocks) -> Vec<bool>) -> Self {
+        let blocks = Blocks::of(&tree);
+        let Some(learnt) = learnt() else {
+            let (is_chosen, probabilities) = (vec![true; blocks.all.len()], vec![0.5; blocks.all.len()]);
+            return Page { tree, blocks, is_chosen, probabilities, kind: None, confidence: 0.0 };
+        };
+        let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
+        let numbers = features(&tree, &blocks, &learnt.tables, &kinds);
+        let first = learnt.first.probabilities(&numbers);
+        let around = context(&blocks, &first);
+        let mut probabilities = learnt.second.probabilities(&joined(&numbers, &around));
+        for (probability, _) in probabilities
+            .iter_mut()
+            .zip(is_boilerplate(&blocks))
+            .filter(|(_, is_boilerplate)| *is_boilerplate)
+        {
+            *probability = 0.0;
+        }
+        let (is_chosen, confidence) = choose(&blocks, &probabilities);
+        Page { tree, blocks, is_chosen, probabilities, kind: kind(&kinds), confidence }
+    }
+
+    /// The chosen blocks, with what they are.
+    pub fn chosen(&self) -> impl Iterator<Item = (Role, &str)> {
+        let chosen = self.blocks.all.iter().zip(&self.is_chosen).filter(|(_, is_chosen)| **is_chosen);
+        chosen.map(|(block, _)| (self.role(block), self.blocks.text_of(block)))
+    }
+
+    /// The main text: a line for each block.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (_, block) in self.chosen() {
+            text.push_str(block);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The main text as Markdown.
+    pub fn markdown(&self, options: markdown::Options) -> String {
+        markdown(&self.tree, &self.blocks, &self.is_chosen, options)
+    }
+
+    /// What a block is.
+    fn role(&self, block: &Block) -> Role {
+        let mut container = &self.blocks.containers[block.container as usize];
+        let (within, depth) = (container.within, container.list_depth);
+        if within.has(Place::Preformatted) {
+            return Role::Code;
+        }
+        if within.has(Place::Heading) {
+            loop {
+                if let Some(level) = self.tree.tag(container.node).heading() {
+                    return Role::Heading(level);
+                }
+                let outer = &self.blocks.containers[container.parent as usize];
+                if outer.node == container.node {
+                    break;
+                }
+                container = outer;
+            }
+        }
+        match () {
+            () if within.has(Place::Caption) => Role::Caption,
+            () if within.has(Place::Table) => Role::Cell,
+            () if within.has(Place::Quote) => Role::Quote,
+            () if depth > 0 => Role::Item(depth),
+            () => Role::Paragraph,
+        }
+    }
+}
+
+/// The kind, if one is likely.
+fn kind(probabilities: &[f32; KINDS]) -> Option<Kind> {
+    probabilities.iter().any(|probability| *probability >= LIKELY).then(|| likeliest(probabilities))
+}
+
+/// Rows of numbers, with more numbers behind each.
+fn joined(rows: &[f32], more: &[f32]) -> Vec<f32> {
+    let mut all = Vec::with_capacity(rows.len() + more.len());
+    for (row, more) in rows.chunks_exact(NAMES.len()).zip(more.chunks_exact(COUNT)) {
+        all.extend_from_slice(row);
+        all.extend_from_slice(more);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A page of which no site is known.
+    fn page(html: &str) -> Page {
+        Page::read(html, "", |_| Vec::new())
+    }
+
+    #[test]
+    fn the_models_are_of_this_version() {
+        assert!(learnt().is_some(), "python -m tools.text_model --write");
+    }
+
+    #[test]
+    fn an_article_is_chosen_and_its_menu_is_not() {
+        let menu: String = (0..20).map(|n| format!("<li><a href=/{n}>Topic {n}</a></li>")).collect();
+        let text = "The harbour was rebuilt after the flood of 1953, and ships of up to ninety metres can enter it at any tide. \
+            Two cranes stand on the eastern quay, and the western one belongs to the fishing boats.";
+        let body: String = (0..8).map(|n| format!("<p>{n}. {text}</p>")).collect();
+        let html = format!(
+            "<html lang=en><title>The harbour - News</title><body><nav><ul>{menu}</ul></nav><main><article><h1>The harbour</h1>{body}\
+             <pre>code here</pre></article></main><footer><p>© 2024 News Ltd. All rights reserved.</p></footer>"
+        );
+        let page = page(&html);
+        let text = page.text();
+        assert_eq!(text.matches("rebuilt").count(), 8, "{text}");
+        assert!(!text.contains("Topic 3") && !text.contains("rights reserved"), "{text}");
+        assert_eq!(page.kind, Some(Kind::Article));
+        assert!(page.confidence > 0.7, "{}", page.confidence);
+        assert!(page.markdown(markdown::Options::default()).starts_with("# The harbour\n"));
+    }
+
+    #[test]
+    fn nothing_says_nothing() {
+        let page = page("");
+        assert_eq!((page.text(), page.confidence), (String::new(), 0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn any_page_is_read(html in "(<(div|p|h1|table|tr|td|li|a href=/|nav|pre|br)>|</(div|p|li|a|table)>|[a-z0-9., ]{0,9}|[一-三]){0,60}") {
+            let page = page(&html);
+            prop_assert_eq!(page.is_chosen.len(), page.blocks.all.len());
+            prop_assert!((0.0..=1.0).contains(&page.confidence));
+            page.markdown(markdown::Options { links: true, images: true });
+        }
+    }
+}

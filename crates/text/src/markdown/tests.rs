@@ -1,0 +1,90 @@
+//! Pages and their Markdown.
+
+use lycosa_dom::{Limits, parse};
+use proptest::prelude::*;
+
+use super::*;
+
+/// The Markdown of a whole page.
+fn of(html: &str) -> String {
+    let tree = parse(html, &Limits::default());
+    let blocks = Blocks::of(&tree);
+    let all = vec![true; blocks.all.len()];
+    markdown(&tree, &blocks, &all, Options { links: true, images: true })
+}
+
+#[test]
+fn headings_and_paragraphs() {
+    assert_eq!(
+        of("<h1>One</h1><p>Two  <b>three</b>\nfour.<h2>Five</h2>six"),
+        "# One\n\nTwo **three** four.\n\n## Five\n\nsix\n"
+    );
+    assert_eq!(of("<p>a<br>b</p>"), "a\\\nb\n");
+}
+
+#[test]
+fn lists_within_lists() {
+    let html = "<ul><li>a<ol start=3><li>b</li><li>c<ul><li>d</ul></ol></li><li>e</li></ul><p>f";
+    assert_eq!(of(html), "- a\n  3. b\n  4. c\n     - d\n- e\n\nf\n");
+    assert_eq!(of("<ul><li><p>a</p><p>b</p></li><li>c</li></ul>"), "- a\n\n  b\n\n- c\n");
+}
+
+#[test]
+fn quotes_and_lines() {
+    assert_eq!(of("<blockquote><p>a</p><blockquote>b</blockquote></blockquote>c"), "> a\n>\n> > b\n\nc\n");
+}
+
+#[test]
+fn code_has_its_language_and_its_fence() {
+    assert_eq!(
+        of("<pre><code class=\"x language-rust\">fn a() {}\n  b</code></pre>"),
+        "```rust\nfn a() {}\n  b\n```\n"
+    );
+    assert_eq!(of("<pre>a ``` b</pre>"), "````\na ``` b\n````\n");
+    assert_eq!(of("<p>see <code>a`b</code>.</p>"), "see ``a`b``.\n");
+}
+
+#[test]
+fn tables_with_spans() {
+    let html =
+        "<table><tr><th>a<th>b<th>c</tr><tr><td rowspan=2>1<td colspan=2>2|3</tr><tr><td>4<td>5</table>";
+    assert_eq!(of(html), "| a | b | c |\n| --- | --- | --- |\n| 1 | 2\\|3 |  |\n|  | 4 | 5 |\n");
+    assert_eq!(of("<table><tr><td><h1>a</h1><td>b</table>"), "# a\n\nb\n");
+}
+
+#[test]
+fn links_images_and_formulas() {
+    assert_eq!(of("<p><a href='/x (1)'>a <i>b</i></a> c"), "[a *b*](/x%20%281%29) c\n");
+    assert_eq!(of("<p><a href='javascript:x'>a</a>"), "a\n");
+    assert_eq!(of("<p>a <img src=/i.png alt='an image'> b"), "a ![an image](/i.png) b\n");
+    let formula = "<p>so <math><semantics><mi>x</mi><annotation encoding=application/x-tex>x^2</annotation></semantics></math> holds";
+    assert_eq!(of(formula), "so $x^2$ holds\n");
+}
+
+#[test]
+fn text_is_not_markup() {
+    assert_eq!(
+        of("<p># a *b* [c] <p>1. d <p>- e <p>snake_case _f_"),
+        "\\# a \\*b\\* \\[c\\]\n\n1\\. d\n\n\\- e\n\nsnake_case \\_f\\_\n"
+    );
+}
+
+#[test]
+fn what_is_not_chosen_is_not_written() {
+    let tree = parse("<nav>a</nav><p>b <i>c</i></p><footer>d</footer>", &Limits::default());
+    let blocks = Blocks::of(&tree);
+    assert_eq!(markdown(&tree, &blocks, &[false, true, false], Options::default()), "b *c*\n");
+}
+
+proptest! {
+    #[test]
+    fn every_letter_is_written_once_and_in_its_place(html in "(<(div|p|h1|ul|ol|li|table|tr|td|blockquote|b|i|a href=/|code|pre|br)>|</(div|p|li|ul|a|b|table)>|[0-9]{1,3}[a-z]| ){0,50}") {
+        let tree = parse(&html, &Limits::default());
+        let blocks = Blocks::of(&tree);
+        let all = vec![true; blocks.all.len()];
+        let text = markdown(&tree, &blocks, &all, Options::default());
+        // Numbers of lists are no text of the page.
+        let letters = |text: &str| text.chars().filter(|character| character.is_alphabetic()).collect::<String>();
+        prop_assert_eq!(letters(&text), letters(&blocks.text), "{}", text);
+    }
+}

@@ -1,0 +1,163 @@
+//! What JSON-LD states of a page.
+//!
+//! Guarantees: at most [`MOST_BYTES`] of a page's JSON-LD are read; malformed JSON counts as none.
+
+use serde_json::{Map, Value};
+
+/// Bytes of a page's JSON-LD.
+const MOST_BYTES: usize = 4 << 20;
+
+/// Objects within each other that are followed, and objects in all.
+const DEPTH: usize = 12;
+const OBJECTS: usize = 2_000;
+
+/// Types of what a page is about, in the order in which they count.
+const TYPES: &[&str] = &[
+    "NewsArticle",
+    "BlogPosting",
+    "Article",
+    "TechArticle",
+    "ScholarlyArticle",
+    "Report",
+    "LiveBlogPosting",
+    "SocialMediaPosting",
+    "DiscussionForumPosting",
+    "Question",
+    "QAPage",
+    "Recipe",
+    "Product",
+    "Event",
+    "VideoObject",
+    "Course",
+    "SoftwareApplication",
+    "AboutPage",
+    "CollectionPage",
+    "ItemPage",
+    "WebPage",
+];
+
+/// What was found; empty: nothing.
+#[derive(Debug, Default)]
+pub(crate) struct LinkedData {
+    pub(crate) title: String,
+    pub(crate) authors: Vec<String>,
+    pub(crate) published: String,
+    pub(crate) modified: String,
+    pub(crate) language: String,
+    pub(crate) description: String,
+    pub(crate) licence: String,
+    pub(crate) site: String,
+    /// The place in [`TYPES`] of what it was found in.
+    best: Option<usize>,
+    read: usize,
+}
+
+impl LinkedData {
+    /// Adds a script.
+    pub(crate) fn add(&mut self, text: &str) {
+        self.read += text.len();
+        if self.read > MOST_BYTES {
+            return;
+        }
+        let text = text.trim().trim_start_matches("<!--").trim_end_matches("-->");
+        let text = text
+            .trim()
+            .trim_start_matches("//<![CDATA[")
+            .trim_end_matches("//]]>")
+            .trim_end()
+            .trim_end_matches(';');
+        let Ok(value) = serde_json::from_str::<Value>(text) else { return };
+        self.value(&value, DEPTH, &mut OBJECTS.clone());
+    }
+
+    /// Looks at a value, and at all in it.
+    fn value(&mut self, value: &Value, depth: usize, left: &mut usize) {
+        if depth == 0 || *left == 0 {
+            return;
+        }
+        *left -= 1;
+        match value {
+            Value::Array(values) => values.iter().for_each(|value| self.value(value, depth - 1, left)),
+            Value::Object(object) => {
+                self.object(object);
+                for (name, value) in object {
+                    // What these are of is not the page.
+                    if !matches!(
+                        name.as_str(),
+                        "author" | "publisher" | "comment" | "review" | "isPartOf" | "itemListElement"
+                    ) {
+                        self.value(value, depth - 1, left);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes what an object states, if it is of a type that counts more than what was found.
+    fn object(&mut self, object: &Map<String, Value>) {
+        let is = |name: &str| match object.get("@type") {
+            Some(Value::String(known)) => known.rsplit('/').next() == Some(name),
+            Some(Value::Array(all)) => all.iter().any(|known| known.as_str() == Some(name)),
+            _ => false,
+        };
+        if (is("WebSite") || is("Organization")) && self.site.is_empty() {
+            self.site = text(object.get("name"));
+        }
+        let Some(rank) = TYPES.iter().position(|name| is(name)) else { return };
+        let is_better = self.best.is_none_or(|best| rank < best);
+        let set = |to: &mut String, found: String| {
+            if !found.is_empty() && (is_better || to.is_empty()) {
+                *to = found;
+            }
+        };
+        let named =
+            |names: &[&str]| names.iter().map(|name| text(object.get(*name))).find(|text| !text.is_empty());
+        set(&mut self.title, named(&["headline", "name"]).unwrap_or_default());
+        set(&mut self.published, named(&["datePublished", "dateCreated", "uploadDate"]).unwrap_or_default());
+        set(&mut self.modified, named(&["dateModified"]).unwrap_or_default());
+        set(&mut self.language, named(&["inLanguage"]).unwrap_or_default());
+        set(&mut self.description, named(&["description"]).unwrap_or_default());
+        set(&mut self.licence, named(&["license"]).unwrap_or_default());
+        set(
+            &mut self.site,
+            object.get("publisher").map(|publisher| text(Some(publisher))).unwrap_or_default(),
+        );
+        let authors = names_of(object.get("author").or_else(|| object.get("creator")));
+        // The author of a product is nobody, and that of a page often its publisher.
+        if !authors.is_empty() && rank < 11 && (is_better || self.authors.is_empty()) {
+            self.authors = authors;
+        }
+        if is_better {
+            self.best = Some(rank);
+        }
+    }
+}
+
+/// A text, or the name of an object.
+fn text(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => {
+            htmlize::unescape(text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+        }
+        Some(Value::Array(values)) => text(values.first()),
+        Some(Value::Object(object)) => {
+            let value = object.get("name").or_else(|| object.get("@value")).or_else(|| object.get("url"));
+            if value.is_some_and(Value::is_string) { text(value) } else { String::new() }
+        }
+        _ => String::new(),
+    }
+}
+
+/// The names of persons.
+fn names_of(value: Option<&Value>) -> Vec<String> {
+    let of = |value: &Value| super::author_name(&text(Some(value)));
+    let mut names: Vec<String> = match value {
+        Some(Value::Array(values)) => values.iter().take(20).map(of).collect(),
+        Some(value) => vec![of(value)],
+        None => Vec::new(),
+    };
+    names.retain(|name| !name.is_empty());
+    names.dedup();
+    names
+}

@@ -1,0 +1,136 @@
+//! Gradient-boosted trees, as `tools/text_model` writes them.
+//!
+//! Guarantees: bytes that are no model are refused, and no model reads beyond its nodes or runs for ever.
+
+/// The beginning of a model, with the version of its layout.
+const MAGIC: &[u8; 8] = b"lycotre1";
+
+/// Bytes of a node.
+const NODE: usize = 12;
+
+/// In place of a feature: the node is a leaf.
+const LEAF: u16 = u16::MAX;
+
+/// A node of a tree: a question, or an answer.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// The feature that is looked at.
+    feature: u16,
+    /// Nodes further on for numbers that are at most the value, and for others.
+    low: u16,
+    high: u16,
+    /// Where to divide; of a leaf its answer.
+    value: f32,
+}
+
+/// A model.
+#[derive(Clone, Debug)]
+pub struct Model {
+    features: usize,
+    /// Where each tree begins.
+    trees: Vec<u32>,
+    nodes: Vec<Node>,
+}
+
+impl Model {
+    /// Reads a model for rows of so many features; `None`: it is none, or for others.
+    pub fn of(bytes: &[u8], features: usize) -> Option<Self> {
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (head, rest) = rest.split_at_checked(8)?;
+        let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
+        if number(0)? as usize != features {
+            return None;
+        }
+        let (sizes, rest) = rest.split_at_checked((number(4)? as usize).checked_mul(4)?)?;
+        let mut model = Model { features, trees: Vec::new(), nodes: Vec::new() };
+        for size in sizes.chunks_exact(4) {
+            model.trees.push(model.nodes.len() as u32);
+            let size = u32::from_le_bytes(size.try_into().ok()?) as usize;
+            let from = model.nodes.len().checked_mul(NODE)?;
+            let nodes = rest.get(from..from.checked_add(size.checked_mul(NODE)?)?)?;
+            for (index, node) in nodes.chunks_exact(NODE).enumerate() {
+                model.nodes.push(read_node(node, (index, size), features)?);
+            }
+            (size > 0).then_some(())?;
+        }
+        (rest.len() == model.nodes.len() * NODE).then_some(model)
+    }
+
+    /// The answer of a tree to a row.
+    fn answer(&self, tree: u32, row: &[f32]) -> f32 {
+        let mut at = tree as usize;
+        loop {
+            let node = &self.nodes[at];
+            if node.feature == LEAF {
+                return node.value;
+            }
+            let step = if row[node.feature as usize] <= node.value { node.low } else { node.high };
+            at += usize::from(step);
+        }
+    }
+
+    /// The probability of each row of some.
+    pub fn probabilities(&self, rows: &[f32]) -> Vec<f32> {
+        let mut sums = vec![0.0; rows.len() / self.features.max(1)];
+        // A tree is small enough to stay in the first cache while it answers to all rows.
+        for tree in &self.trees {
+            for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(self.features)) {
+                *sum += self.answer(*tree, row);
+            }
+        }
+        sums.iter().map(|sum: &f32| 1.0 / (1.0 + (-sum).exp())).collect()
+    }
+}
+
+/// Reads a node; `None`: it leads back, or out of its tree.
+fn read_node(bytes: &[u8], (index, size): (usize, usize), features: usize) -> Option<Node> {
+    let short = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let value = f32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?);
+    let node = Node { feature: short(0)?, low: short(2)?, high: short(4)?, value };
+    let is_inside = |step: u16| step > 0 && index + usize::from(step) < size;
+    let is_whole = node.feature == LEAF
+        || (usize::from(node.feature) < features && is_inside(node.low) && is_inside(node.high));
+    (value.is_finite() && is_whole).then_some(node)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A model of one tree: is feature 1 at most 0.5?
+    fn bytes() -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        [2u32, 1, 3].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        for (feature, low, high, value) in [(1, 1, 2, 0.5f32), (LEAF, 0, 0, -3.0), (LEAF, 0, 0, 3.0)] {
+            [feature, low, high, 0u16].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+            bytes.extend(value.to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_tree_asks_and_answers() {
+        let found = Model::of(&bytes(), 2).unwrap().probabilities(&[9.0, 0.5, 0.0, 0.6]);
+        assert!(found[0] < 0.05 && found[1] > 0.95, "{found:?}");
+    }
+
+    #[test]
+    fn a_model_for_other_features_is_refused() {
+        assert!(Model::of(&bytes(), 3).is_none());
+        assert!(Model::of(&bytes()[..40], 2).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_models_are_refused_or_end(at in 0usize..56, byte in any::<u8>()) {
+            let mut damaged = bytes();
+            let at = at % damaged.len();
+            damaged[at] = byte;
+            if let Some(model) = Model::of(&damaged, 2) {
+                model.probabilities(&[0.0, 0.0]);
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What a page states of its own text beside it: descriptions in `meta`, and strings of JSON-LD. Evidence for blocks that say the same.
+//!
+//! JSON-LD is not read as JSON: on many pages it is malformed, cut off, or several objects. Strings of known names are looked for.
+
+use std::collections::HashSet;
+
+use lycosa_dom::{NONE, NodeId, Tag, Tree};
+
+use crate::blocks::is_of_script_without_spaces;
+
+/// Bytes of all that a page states, at most.
+const MOST: usize = 1 << 20;
+
+/// Words in a row that have to be the same.
+const RUN: usize = 3;
+
+/// What a page states.
+#[derive(Debug, Default)]
+pub struct Stated {
+    /// Descriptions in `meta`.
+    pub description: Runs,
+    /// Texts and descriptions in JSON-LD.
+    pub body: Runs,
+    /// Names and headlines in JSON-LD, and in `meta`.
+    pub name: Runs,
+    /// Reviews, answers and comments in JSON-LD.
+    pub review: Runs,
+}
+
+impl Stated {
+    /// Of a page.
+    pub fn of(tree: &Tree) -> Self {
+        let (mut stated, mut left) = (Stated::default(), MOST);
+        let mut node = tree.first(Tree::ROOT);
+        while node != NONE {
+            match tree.tag(node) {
+                Tag::Meta => stated.meta(tree, node, &mut left),
+                Tag::Script if tree.attribute(node, "type").is_some_and(|is| is.ends_with("ld+json")) => {
+                    for text in tree.children(node).filter_map(|child| tree.text(child)) {
+                        stated.script(text, &mut left);
+                    }
+                }
+                _ => {}
+            }
+            node = tree.following(node);
+        }
+        stated
+    }
+
+    /// Adds a `meta` element.
+    fn meta(&mut self, tree: &Tree, node: NodeId, left: &mut usize) {
+        let name =
+            tree.attribute(node, "name").or_else(|| tree.attribute(node, "property")).unwrap_or_default();
+        let runs = match name {
+            "description" | "og:description" | "twitter:description" | "Description" => &mut self.description,
+            "og:title" | "twitter:title" => &mut self.name,
+            _ => return,
+        };
+        runs.add(tree.attribute(node, "content").unwrap_or_default(), left);
+    }
+
+    /// Adds the strings of a script.
+    fn script(&mut self, text: &str, left: &mut usize) {
+        let mut rest = text;
+        while let Some(start) = rest.find('"') {
+            rest = &rest[start + 1..];
+            let Some(end) = rest.find('"') else { return };
+            let key = &rest[..end];
+            let runs = match key {
+                "articleBody" | "text" | "description" | "recipeInstructions" | "abstract" => &mut self.body,
+                "name" | "headline" => &mut self.name,
+                "reviewBody" | "reviewText" => &mut self.review,
+                _ => {
+                    rest = &rest[end..];
+                    // What is not a key is a string's end or its beginning: the next quote decides.
+                    continue;
+                }
+            };
+            rest = &rest[end + 1..];
+            let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else { continue };
+            let Some(value) = value.strip_prefix('"') else { continue };
+            let (string, after) = string(value, *left);
+            runs.add(&string, left);
+            rest = after;
+        }
+    }
+}
+
+/// Reads the rest of a string of JSON: what it says, and what comes after it. Tags and references of HTML in it are spaces.
+fn string(from: &str, most: usize) -> (String, &str) {
+    let mut text = String::new();
+    let mut characters = from.char_indices();
+    let (mut is_tag, mut is_reference) = (false, false);
+    while let Some((at, character)) = characters.next() {
+        let character = match character {
+            '"' => return (text, &from[at + 1..]),
+            '\\' => match characters.next() {
+                Some((_, 'n' | 't' | 'r')) => ' ',
+                Some((at, 'u')) => {
+                    let code =
+                        from.get(at + 1..at + 5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                    if code.is_some() {
+                        characters.nth(3);
+                    }
+                    code.and_then(char::from_u32).unwrap_or(' ')
+                }
+                Some((_, other)) => other,
+                None => break,
+            },
+            other => other,
+        };
+        is_tag = (is_tag || character == '<') && character != '>';
+        is_reference = (is_reference || character == '&') && character != ';' && !character.is_whitespace();
+        if text.len() < most {
+            let is_text = !is_tag && !is_reference && !matches!(character, '>' | ';');
+            text.push(if is_text { character } else { ' ' });
+        }
+    }
+    (text, "")
+}
+
+/// Runs of words, and words, as hashes.
+#[derive(Debug, Default)]
+pub struct Runs {
+    runs: HashSet<u32>,
+    words: HashSet<u32>,
+}
+
+impl Runs {
+    /// Adds a text.
+    fn add(&mut self, text: &str, left: &mut usize) {
+        if text.len() > *left {
+            return;
+        }
+        *left -= text.len();
+        let words = words_of(text);
+        self.runs.extend(words.windows(RUN).map(hash_of));
+        self.words.extend(words);
+    }
+
+    /// The part of a text that says the same; -1: nothing is stated.
+    pub fn share(&self, words: &[u32]) -> f32 {
+        if self.words.is_empty() {
+            return -1.0;
+        }
+        if words.is_empty() {
+            return 0.0;
+        }
+        let (same, all) = if words.len() < RUN {
+            (words.iter().filter(|word| self.words.contains(word)).count(), words.len())
+        } else {
+            let runs = words.windows(RUN);
+            (runs.filter(|run| self.runs.contains(&hash_of(run))).count(), words.len() - RUN + 1)
+        };
+        same as f32 / all as f32
+    }
+}
+
+/// The words of a text in their order, as hashes of their letters in lower case.
+pub fn words_of(text: &str) -> Vec<u32> {
+    let (mut words, mut hash) = (Vec::new(), 0u32);
+    for character in text.chars() {
+        if character.is_alphanumeric() {
+            for lower in character.to_lowercase() {
+                hash = (hash ^ lower as u32).wrapping_mul(0x0100_0193).wrapping_add(1);
+            }
+        }
+        if hash != 0 && (!character.is_alphanumeric() || is_of_script_without_spaces(character)) {
+            words.push(std::mem::take(&mut hash));
+        }
+    }
+    if hash != 0 {
+        words.push(hash);
+    }
+    words
+}
+
+/// A hash of words in a row.
+fn hash_of(words: &[u32]) -> u32 {
+    words.iter().fold(0x811c_9dc5, |hash, word| (hash.rotate_left(7) ^ word).wrapping_mul(0x9e37_79b1))
+}
+
+#[cfg(test)]
+mod tests {
+    use lycosa_dom::{Limits, parse};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn strings_of_json_are_found() {
+        let html = r#"<meta name=description content="A small lamp for desks">
+            <script type="application/ld+json">{"@type": "Product", "name":"Lamp", "sku": "description",
+            "description" : "<p>Gives \"warm\" light.<\/p>\nUses&nbsp;little power", "review": {"reviewBody": "I like it a lot"}}</script>"#;
+        let stated = Stated::of(&parse(html, &Limits::default()));
+        assert_eq!(stated.description.share(&words_of("a small lamp")), 1.0);
+        assert_eq!(stated.body.share(&words_of("Gives warm light. Uses little power")), 1.0);
+        assert_eq!(stated.body.share(&words_of("Gives warm milk")), 0.0);
+        assert_eq!(stated.name.share(&words_of("lamp")), 1.0);
+        assert_eq!(stated.review.share(&words_of("like it a lot of times")), 0.5);
+    }
+
+    #[test]
+    fn nothing_stated_is_not_the_same_as_nothing_alike() {
+        let stated = Stated::of(&parse("<p>a", &Limits::default()));
+        assert_eq!(stated.body.share(&words_of("a b c")), -1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_script_is_read(text in "(\"(name|text|x)\"|:|\"|\\\\|u00e4|\\{|[a-zä ]{1,4}){0,40}") {
+            let mut stated = Stated::default();
+            stated.script(&text, &mut MOST.clone());
+        }
+    }
+}

@@ -1,0 +1,105 @@
+"""What a page says: its main text, its kind, and what it states of itself. Needs no crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+from lycosa import _core
+from lycosa.errors import SettingError
+
+Method = Literal["lycosa", "density-paper"]
+
+#: Ways to find the main text: ``lycosa`` is ours, ``density-paper`` the published one (Zhu et al. 2013).
+METHODS: tuple[Method, ...] = get_args(Method)
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """A block of a page's main text."""
+
+    #: ``heading``, ``paragraph``, ``item``, ``cell``, ``code``, ``quote`` or ``caption``.
+    role: str
+    #: Of a heading from 1 to 6; of an item how many lists are around it; otherwise 0.
+    level: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What a page says."""
+
+    #: The main text: a line for each block.
+    text: str
+    #: ``article``, ``forum``, ``product``, ``collection``, ``listing``, ``documentation``, ``service``, ``other``; or
+    #: ``binary``: the bytes are no text.
+    kind: str
+    #: The expected F1 of the words of the main text, from 0 to 1; `None`: the method tells none.
+    confidence: float | None
+    #: What the page is in place of content, such as ``challenge``, ``login`` or ``not-found``; `None`: it is content.
+    refusal: str | None
+    #: Near duplicates differ in few of its 64 bits. 0: there is no text.
+    simhash: int
+    #: MD5 of the words of the text.
+    digest: bytes
+    #: What the page states; `None`: nothing. Dates are ISO 8601 days.
+    title: str | None = None
+    author: str | None = None
+    published: str | None = None
+    modified: str | None = None
+    language: str | None = None
+    canonical: str | None = None
+    description: str | None = None
+    site: str | None = None
+    licence: str | None = None
+    _page: _core.ExtractedPage | None = field(default=None, repr=False, compare=False)
+
+    def markdown(self, *, links: bool = False, images: bool = False) -> str:
+        """Return the main text as Markdown (CommonMark, tables of GFM, formulas between dollars).
+
+        links: whether links have their targets. images: whether images are written. The published method has no
+        structure: of it the text is returned.
+        """
+        made = None if self._page is None else self._page.markdown(links, images)
+        return self.text if made is None else made
+
+    @cached_property
+    def blocks(self) -> list[TextBlock]:
+        """The blocks of the main text; the published method has none."""
+        return [] if self._page is None else [TextBlock(*block) for block in self._page.blocks()]
+
+
+def extract(
+    html: bytes | str,
+    *,
+    url: str | None = None,
+    content_type: str | None = None,
+    method: Method = "lycosa",
+    below: float = 0.0,
+    slower: Callable[[bytes, str | None], str] | None = None,
+) -> Extracted:
+    """Return what a page says.
+
+    html: the page; of bytes the character set is found as browsers do it. url: its own, which tells something of its
+    kind and date. content_type: of its response. slower: another extractor, which is asked for the main text of pages
+    whose confidence is less than ``below``; it gets the bytes and the URL. Raises SettingError for an unknown method.
+
+    >>> page = "<title>Cats</title><article><h1>Cats</h1><p>Cats are small, and they sleep a lot.</p></article>"
+    >>> extract(page).title
+    'Cats'
+    """
+    if method not in METHODS:
+        raise SettingError("method", method, " or ".join(METHODS))
+    body = html.encode("utf-8", "replace") if isinstance(html, str) else html
+    if isinstance(html, str):
+        content_type = "text/html; charset=utf-8"
+    page = _core.extract_page(body, url or "", content_type, method)
+    stated = dict(page.metadata())
+    found = Extracted(
+        page.text, page.kind, page.confidence, page.refusal, page.simhash, bytes(page.digest), **stated, _page=page
+    )
+    if slower is not None and found.confidence is not None and found.confidence < below and found.kind != "binary":
+        return replace(found, text=slower(body, url), _page=None)
+    return found

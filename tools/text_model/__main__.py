@@ -1,0 +1,65 @@
+"""Trains the models that choose the main text of a page, and tells how good they are on pages not seen before.
+
+`python -m tools.text_model [--write]`: needs LightGBM, the corpora (`LYCOSA_CORPORA`, or `../shared/corpora`), no
+network and no GPU. Five folds by domain: the figures are of each fold by models that were trained on the others.
+--write: also train on all pages, and write the models that Lycosa uses.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+from tools.text_model.corpus import FOLDS, pages
+from tools.text_model.described import Blocks
+from tools.text_model.kinds import kind_of
+from tools.text_model.scores import report
+from tools.text_model.training import STAGES, Training, choose, encoded, prepare
+
+MODELS = Path(__file__).parents[2] / "crates" / "text" / "models"
+
+
+def main() -> None:
+    """Train, and tell."""
+    parser = argparse.ArgumentParser(prog="python -m tools.text_model", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="train on all pages, and write the models")
+    arguments = parser.parse_args()
+    blocks, found = Blocks(), pages()
+    prepare(blocks, found)
+    training = Training(blocks, found)
+    print(
+        f"{len(found)} pages, {sum(len(page.texts) for page in found):,} blocks, {len(blocks.names)} features",
+        flush=True,
+    )
+    best = {
+        page.name: "\n".join(text for text, part in zip(page.texts, page.labels, strict=True) if part >= 0.5)
+        for page in found
+    }
+    print("what the best choice of blocks would reach:", *report(found, best), sep="\n", flush=True)
+    texts: list[dict[str, str]] = [{} for _ in range(STAGES)]
+    right, all_kinds = Counter[str](), Counter[str]()
+    for fold in range(FOLDS):
+        learnt = training.learn(set(range(FOLDS)) - {fold})
+        for page in (page for page in found if page.fold == fold):
+            for made, found_of in zip(texts, training.judge(page, learnt), strict=True):
+                made[page.name] = choose(page, found_of)
+            if page.kind.startswith("wcxb"):
+                all_kinds[page.kind] += 1
+                guess = int(training.kinds.probabilities(page, learnt.kinds).argmax())
+                right[page.kind] += guess == kind_of(page)
+        print(f"fold {fold + 1} of {FOLDS}", flush=True)
+    print("kinds:", *(f"{kind} {right[kind]} of {count}" for kind, count in all_kinds.items()), sep="\n  ")
+    for count, made in enumerate(texts, start=1):
+        print(f"{count} of {STAGES} models:", *report(found, made), sep="\n", flush=True)
+    if arguments.write:
+        MODELS.mkdir(exist_ok=True)
+        learnt = training.learn(set(range(FOLDS)))
+        (MODELS / "words.bin").write_bytes(learnt.tables)
+        (MODELS / "kinds.bin").write_bytes(training.kinds.encoded(learnt.kinds))
+        for name, model in zip(("first", "second"), learnt.models, strict=True):
+            (MODELS / f"{name}.bin").write_bytes(encoded(model))
+
+
+if __name__ == "__main__":
+    main()

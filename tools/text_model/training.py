@@ -1,0 +1,155 @@
+"""Trains the models that choose the main text of a page."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.text_model.corpus import Page, Rows
+from tools.text_model.described import Blocks
+from tools.text_model.gold import label
+from tools.text_model.kinds import KINDS, Kinds
+from tools.text_model.words import Words
+
+SETTINGS: dict[str, Any] = {
+    "objective": "binary",
+    "num_leaves": 31,
+    "learning_rate": 0.08,
+    "min_data_in_leaf": 40,
+    "feature_fraction": 0.5,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "lambda_l2": 5.0,
+    "verbosity": -1,
+    "num_threads": 2,
+    "seed": 1,
+    "deterministic": True,
+}
+TREES = 100
+
+#: Models one after the other.
+STAGES = 2
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What is learnt of the pages of some folds."""
+
+    tables: bytes
+    kinds: NDArray[np.int8]
+    #: Each but the first one also looks at what the one before says of the blocks around a block.
+    models: list[lightgbm.Booster] = field(default_factory=list)
+
+
+def prepare(blocks: Blocks, found: Sequence[Page]) -> None:
+    """Read the blocks of all pages, what of them is in the gold texts, and their words."""
+    for page in found:
+        blocks.describe(page, np.zeros(len(KINDS), np.float32))
+        label(page)
+        blocks.words(page)
+        blocks.words_of_kind(page)
+
+
+class Training:
+    """All pages, and what is learnt of some of them."""
+
+    def __init__(self, blocks: Blocks, found: Sequence[Page]) -> None:
+        """Learn nothing yet."""
+        self.blocks, self.found = blocks, found
+        self.words, self.kinds = Words(found), Kinds(found)
+        self._of_words: dict[frozenset[int], Learnt] = {}
+
+    def learn_words(self, folds: set[int]) -> Learnt:
+        """Tables of words, and what they tell of kinds."""
+        key = frozenset(folds)
+        if key not in self._of_words:
+            self._of_words[key] = Learnt(self.words.tables(folds), self.kinds.train(folds))
+        known = self._of_words[key]
+        return Learnt(known.tables, known.kinds)
+
+    def rows(self, page: Page, learnt: Learnt, first: Rows | None = None) -> Rows:
+        """The numbers of a page's blocks."""
+        self.blocks.use(learnt.tables)
+        return self.blocks.describe(page, self.kinds.probabilities(page, learnt.kinds), first)
+
+    def learn(self, folds: set[int]) -> Learnt:
+        """All of it.
+
+        What is known of a page when the models are trained comes from pages of other domains: its words by those of
+        other folds, and earlier probabilities by models of other folds.
+        """
+        training = sorted((page for page in self.found if page.fold in folds), key=lambda page: page.fold)
+        without = {fold: self.learn_words(folds - {fold}) for fold in folds}
+        learnt, before = self.learn_words(folds), dict[str, Rows]()
+        for stage in range(STAGES):
+            rows = {page.name: self.rows(page, without[page.fold], before.get(page.name)) for page in training}
+            learnt.models.append(train(training, [rows[page.name] for page in training]))
+            if stage + 1 < STAGES:
+                for fold in folds:
+                    others = [page for page in training if page.fold != fold]
+                    model = train(others, [rows[page.name] for page in others])
+                    before |= {
+                        page.name: probabilities(model, rows[page.name]) for page in training if page.fold == fold
+                    }
+        return learnt
+
+    def judge(self, page: Page, learnt: Learnt) -> list[Rows]:
+        """The probabilities of a page's blocks, by each model."""
+        found: list[Rows] = []
+        for model in learnt.models:
+            found.append(probabilities(model, self.rows(page, learnt, found[-1] if found else None)))
+        return found
+
+
+def train(training: Sequence[Page], rows: Sequence[Rows], trees: int = TREES) -> lightgbm.Booster:
+    """Train a model on pages."""
+    parts = np.concatenate([page.labels for page in training])
+    data = lightgbm.Dataset(
+        np.vstack(rows), label=parts >= 0.5, weight=np.concatenate([page.weights for page in training])
+    )
+    return lightgbm.train(SETTINGS, data, trees)
+
+
+def probabilities(model: lightgbm.Booster, rows: Rows) -> Rows:
+    """The probabilities of a page's blocks."""
+    return cast(Rows, model.predict(rows)).astype(np.float32) if len(rows) else np.zeros(0, np.float32)
+
+
+def choose(page: Page, found: Rows) -> str:
+    """The text with the greatest expected F1."""
+    order = np.argsort(-found, kind="stable")
+    words = np.maximum(page.words, 1)[order]
+    likely = found[order] * words
+    expected = 2 * np.cumsum(likely) / (np.cumsum(words) + likely.sum()) if len(order) else np.zeros(0)
+    count = int(np.argmax(expected)) + 1 if len(order) else 0
+    chosen = sorted(order[:count])
+    return "\n".join(page.texts[index] for index in chosen)
+
+
+def encoded(model: lightgbm.Booster) -> bytes:
+    """A model as `crates/text/src/model.rs` reads it."""
+    trees = model.dump_model()["tree_info"]
+    sizes, nodes = [], b""
+    for tree in trees:
+        made: list[tuple[int, int, int, float]] = []
+
+        def add(node: dict[str, Any], made: list[tuple[int, int, int, float]] = made) -> int:
+            at = len(made)
+            made.append((0xFFFF, 0, 0, float(node.get("leaf_value", 0.0))))
+            if "split_feature" in node:
+                low = add(node["left_child"]) - at
+                high = add(node["right_child"]) - at
+                made[at] = (node["split_feature"], low, high, float(node["threshold"]))
+            return at
+
+        add(tree["tree_structure"])
+        sizes.append(len(made))
+        nodes += b"".join(struct.pack("<HHHHf", feature, low, high, 0, value) for feature, low, high, value in made)
+    head = struct.pack("<II", model.num_feature(), len(sizes)) + struct.pack(f"<{len(sizes)}I", *sizes)
+    return b"lycotre1" + head + nodes
