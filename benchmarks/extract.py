@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.extract_hostile import hostile
+from benchmarks.extract_metadata import metadata
+from benchmarks.extract_speed import speed
 from benchmarks.harness import Cores, Options, environment, progress, run_parts
 from benchmarks.peers.extractors import EXTRACTORS
 from benchmarks.report import BenchmarkError, Claim, Figure, Peer, Report
@@ -44,8 +47,8 @@ class Made:
 
 
 def run(options: Options) -> Report:
-    """Run all extractors on all pages; quick: on every tenth page."""
-    return run_parts("extract", [_extract], options)
+    """Run all extractors on all pages, and ours on hostile ones; quick: on every tenth page."""
+    return run_parts("extract", [_extract, metadata, hostile, speed], options)
 
 
 def _extract(report: Report, options: Options, cores: Cores, folder: Path) -> None:

@@ -44,6 +44,7 @@ REPORT = {
     "paid",
     "licenses": "responses that asked for a licence (`WWW-Authenticate: License`, RSL)",
     "bounds": "pages of which a part was left out (links, title-bytes, …), by bound: `count`, and the `first` URLs",
+    "refusals": "pages that are no content, by kind: `count`, and the `first` URLs",
     "mean_seconds": "means over all responses, by phase: name, connect, tls, first_byte, body",
     "sessions": "number of sessions: the first one and each resumption",
     "seconds": "duration of all sessions",

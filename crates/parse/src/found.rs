@@ -4,7 +4,7 @@ use lycosa_records::usage::restrict;
 use lycosa_records::{Added, LinkDetails, LinkedLicenses, LinksBuilder, MAX_LICENSES, Outcome};
 use lycosa_url::{BadUrl, Base, Bound, Bounds, CrawlUrl, MAX_URL_BYTES};
 
-use crate::Settings;
+use crate::settings::{Settings, Source};
 use crate::directives::{Directives, tdm};
 
 /// Limit of a title's source, as a multiple of the limit of its decoded text: the longest entity has 33 bytes
@@ -27,12 +27,15 @@ pub(crate) trait Attributes {
 }
 
 /// A link as written in the page.
+#[derive(Default)]
 struct Reference {
     url: String,
     nofollow: bool,
-    /// Empty unless stored by the settings, as is `anchor`.
+    /// Empty unless stored by the settings, as are the others.
     rel: String,
     anchor: String,
+    context: String,
+    place: &'static str,
 }
 
 /// The results of the pass; references are resolved at its end, since `<base>` applies to all of them.
@@ -41,6 +44,8 @@ pub(crate) struct Found {
     references: Vec<Reference>,
     /// Whether text belongs to the last reference.
     pub(crate) in_anchor: bool,
+    /// The part of the page that is read, if it is stored.
+    pub(crate) place: &'static str,
     /// Total size of references with their stored details, in bytes.
     reference_bytes: usize,
     bad_links: u32,
@@ -82,7 +87,8 @@ impl Found {
             return false;
         }
         self.reference_bytes += bytes;
-        self.references.push(Reference { url, nofollow, rel, anchor: String::new() });
+        let place = self.place;
+        self.references.push(Reference { url, nofollow, rel, place, ..Reference::default() });
         true
     }
 
@@ -124,6 +130,20 @@ impl Found {
             }
         }
         self.reference_bytes += link.anchor.len() - before;
+    }
+
+    /// The number of the next reference.
+    pub(crate) fn count(&self) -> usize {
+        self.references.len()
+    }
+
+    /// Appends to the text around a link, as far as the limit of links allows.
+    pub(crate) fn push_context(&mut self, link: usize, text: &str, settings: &Settings) {
+        let space = settings.link_bytes.saturating_sub(self.reference_bytes);
+        let Some(link) = self.references.get_mut(link) else { return };
+        let text = &text[..text.floor_char_boundary(space)];
+        link.context.push_str(text);
+        self.reference_bytes += text.len();
     }
 
     /// Appends to the title and collapses white space.
@@ -171,8 +191,8 @@ fn resolve(found: Found, outcome: &mut Outcome, settings: &Settings) {
     outcome.licenses = licenses.into_urls();
     outcome.bad_links = found.bad_links;
     let mut links = LinksBuilder::new(&base, found.references.len(), settings.link_bytes);
-    for Reference { url, nofollow, rel, anchor } in &found.references {
-        let said = LinkDetails { anchor: anchor.trim_end(), rel, context: "" };
+    for Reference { url, nofollow, rel, anchor, context, place } in &found.references {
+        let said = LinkDetails { anchor: anchor.trim_end(), rel, context: context.trim(), place };
         match links.add(url, *nofollow || outcome.nofollow, said) {
             Ok(Added::New | Added::Known) => {}
             Ok(Added::Full) => {
@@ -214,7 +234,69 @@ pub(crate) fn on_frame(found: &mut Found, element: &impl Attributes, settings: &
     }
 }
 
-/// `<link rel=canonical>`, `<link rel=license>`, `<link rel=next>` and `<link rel=prev>`.
+/// The images of `<img>`, `<source>` and `<video>`, also those that a script would load later.
+pub(crate) fn on_image(found: &mut Found, element: &impl Attributes, settings: &Settings) {
+    for name in ["src", "poster", "data-src", "data-original", "data-lazy-src"] {
+        if let Some(reference) = element.value(name)
+            && is_reference(&reference)
+            && found.has_room(settings)
+        {
+            found.push(reference, None, settings);
+        }
+    }
+    for name in ["srcset", "data-srcset", "data-lazy-srcset"] {
+        let Some(set) = element.value(name) else { continue };
+        for reference in candidates(&set).filter(|reference| is_reference(reference)) {
+            if !found.has_room(settings) {
+                return;
+            }
+            found.push(reference.to_owned(), None, settings);
+        }
+    }
+}
+
+/// Whether an attribute may lead somewhere: it is no image itself, and not empty.
+fn is_reference(value: &str) -> bool {
+    !value.trim().is_empty() && !value.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"))
+}
+
+/// The URLs of a `srcset` (HTML section 4.8.4.2.1: a URL may contain commas, but not begin or end with one).
+fn candidates(set: &str) -> impl Iterator<Item = &str> {
+    let mut rest = set;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ',');
+        let end = rest.find(|c: char| c.is_ascii_whitespace()).unwrap_or(rest.len());
+        let (url, after) = rest.split_at(end);
+        let whole = url.trim_end_matches(',');
+        // What describes it ends at a comma, unless the URL has ended so.
+        rest = if whole.len() < url.len() { after } else { after.find(',').map_or("", |at| &after[at + 1..]) };
+        (!whole.is_empty()).then_some(whole)
+    })
+}
+
+/// `<form action>` that sends nothing but a URL.
+pub(crate) fn on_form(found: &mut Found, element: &impl Attributes, settings: &Settings) {
+    let is_get = element.value("method").is_none_or(|method| method.trim().eq_ignore_ascii_case("get"));
+    if let Some(action) = element.value("action").filter(|action| is_get && !action.trim().is_empty())
+        && found.has_room(settings)
+    {
+        found.push(action, None, settings);
+    }
+}
+
+/// Whether `<link rel=alternate>` is a feed: RSS, Atom or JSON Feed.
+fn is_feed(rel: &str, element: &impl Attributes) -> bool {
+    has_word(rel, "alternate")
+        && element.value("type").is_some_and(|kind| {
+            let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            matches!(
+                &*kind,
+                "application/rss+xml" | "application/atom+xml" | "application/rdf+xml" | "application/feed+json"
+            )
+        })
+}
+
+/// `<link rel=canonical>`, `<link rel=license>`, `<link rel=next>`, `<link rel=prev>`, and feeds.
 pub(crate) fn on_link(found: &mut Found, element: &impl Attributes, settings: &Settings) {
     let (Some(rel), Some(href)) = (element.value("rel"), element.value("href")) else { return };
     if has_word(&rel, "license") && found.licenses.len() < LICENSES && href.len() <= MAX_URL_BYTES {
@@ -223,7 +305,11 @@ pub(crate) fn on_link(found: &mut Found, element: &impl Attributes, settings: &S
     }
     if has_word(&rel, "canonical") {
         found.canonical.get_or_insert(href);
-    } else if (has_word(&rel, "next") || has_word(&rel, "prev")) && found.has_room(settings) {
+    } else if (has_word(&rel, "next")
+        || has_word(&rel, "prev")
+        || (settings.sources.has(Source::Feeds) && is_feed(&rel, element)))
+        && found.has_room(settings)
+    {
         found.push(href, None, settings);
     }
 }
@@ -293,4 +379,18 @@ fn clean_title(raw: &str, limit: usize, bounds: &mut Bounds) -> Option<Box<str>>
 /// The URL of a page after the redirects that a browser followed.
 fn shown_url(outcome: &Outcome) -> &CrawlUrl {
     outcome.received().and_then(|received| received.final_url.as_ref()).unwrap_or(outcome.url())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_of_a_set_may_have_commas() {
+        let of = |set| candidates(set).collect::<Vec<_>>();
+        assert_eq!(of("a.jpg 1x, b.jpg 2x"), ["a.jpg", "b.jpg"]);
+        assert_eq!(of(" /w=200,h=100/a.jpg 200w , /b.jpg"), ["/w=200,h=100/a.jpg", "/b.jpg"]);
+        assert_eq!(of("a.jpg, b.jpg,, c.jpg,"), ["a.jpg", "b.jpg", "c.jpg"]);
+        assert_eq!(of(" , "), Vec::<&str>::new());
+    }
 }

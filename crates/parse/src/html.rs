@@ -12,7 +12,7 @@ use lol_html::{
 };
 use lycosa_url::Bound;
 
-use crate::Settings;
+use crate::settings::{Settings, Source};
 use crate::found::{Attributes, Found, on_anchor, on_base, on_frame, on_link, on_meta};
 
 /// Start tags longer than this are ignored, since their attributes would be copied.
@@ -89,7 +89,12 @@ fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has
         .append_element_content_handler((Cow::Borrowed(anchor), in_anchor))
         .append_element_content_handler((
             Cow::Borrowed(frame),
-            on(|found, element, settings| on_frame(found, element, settings)),
+            on(|found, element, settings| {
+                // Areas of images lead from page to page.
+                if element.has_attribute("href") || settings.sources.has(Source::Frames) {
+                    on_frame(found, element, settings);
+                }
+            }),
         ))
         .append_element_content_handler((
             Cow::Borrowed(link),

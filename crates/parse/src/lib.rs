@@ -19,7 +19,7 @@ use lycosa_url::{Base, CrawlUrl, Failure, FailureKind};
 
 pub use barrier::guard;
 pub use charset::{decode_text, decode_text_within, detect};
-pub use settings::{MEMORY_BYTES, Settings, TextMethod};
+pub use settings::{MEMORY_BYTES, Settings, Source, Sources, TextMethod};
 
 /// Parses one response. `decoded`: its body without content coding, or why it did not decode.
 pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Outcome {

@@ -2,6 +2,7 @@
 //! no content.
 
 use std::borrow::Cow;
+use std::sync::PoisonError;
 
 use encoding_rs::Encoding;
 use lycosa_dom::{Limits, Tree};
@@ -24,11 +25,18 @@ const SHORT: usize = 64 << 10;
 
 /// Reads a page.
 pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outcome, settings: &Settings) {
-    if let Some(method) = settings.text {
+    if settings.needs_tree() {
         let html = encoding.decode(body).0;
         let tree = lycosa_dom::parse(&html, &limits(settings));
         finish(tree::collect(&tree, settings), outcome, settings);
-        let page = Page::of(tree, outcome.url().as_str(), |_| Vec::new());
+        let Some(method) = settings.text else {
+            if settings.refusals && body.len() <= SHORT {
+                let blocks = Blocks::of(&tree);
+                refuse(outcome, &html, &tree, &blocks);
+            }
+            return;
+        };
+        let page = Page::of(tree, outcome.url().as_str(), |blocks| boilerplate(outcome, blocks, settings));
         if settings.refusals && refuse(outcome, &html, &page.tree, &page.blocks) {
             return;
         }
@@ -45,6 +53,14 @@ pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outco
             refuse(outcome, &html, &tree, &blocks);
         }
     }
+}
+
+/// Of each block, whether other pages of its host have it; nothing: that is not looked for.
+fn boilerplate(outcome: &Outcome, blocks: &Blocks, settings: &Settings) -> Vec<bool> {
+    let templates = settings.templates.as_ref().map(|templates| templates.lock());
+    // A thread that has panicked may have left one page half learnt, which changes little.
+    let templates = templates.map(|locked| locked.unwrap_or_else(PoisonError::into_inner));
+    templates.map(|mut known| known.learn(outcome.url().host(), blocks)).unwrap_or_default()
 }
 
 /// Limits of a tree: as much memory as a reader of the bytes may use for links and text.

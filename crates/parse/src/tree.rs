@@ -1,10 +1,13 @@
-//! Extracts links and metadata of the head from a page's tree, where one is built for its text.
+//! Extracts links and metadata of the head from a page's tree, where one is built: for its text, or for what is around its links.
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 use lycosa_url::Bound;
 
-use crate::Settings;
-use crate::found::{Attributes, Found, on_anchor, on_base, on_frame, on_link, on_meta};
+use crate::found::{Attributes, Found, on_anchor, on_base, on_form, on_frame, on_image, on_link, on_meta};
+use crate::settings::{Settings, Source};
+
+/// Bytes of text before a link that are stored, and after it.
+const CONTEXT: usize = 200;
 
 /// An element of a tree.
 struct Element<'a> {
@@ -20,46 +23,185 @@ impl Attributes for Element<'_> {
 
 /// Looks at all elements, in the order of the page.
 pub(crate) fn collect(tree: &Tree, settings: &Settings) -> Found {
-    let mut found = Found::default();
+    let mut reader = Reader { tree, settings, found: Found::default(), around: Around::default() };
     if tree.is_cut() {
-        found.bounds.add(Bound::ParseMemory);
+        reader.found.bounds.add(Bound::ParseMemory);
     }
-    // Where the innermost link ends whose text is collected.
-    let mut end_of_link = NONE;
+    let (mut end_of_link, mut parts) = (NONE, Vec::new());
     let mut node = tree.first(Tree::ROOT);
     while node != NONE {
         if node == end_of_link {
-            found.in_anchor = false;
+            reader.found.in_anchor = false;
         }
-        if let Some(text) = tree.text(node) {
-            if settings.anchors && found.in_anchor {
-                found.push_anchor(text, settings);
-            }
-        } else {
-            let element = Element { tree, node };
-            let has = |name: &str| tree.attribute(node, name).is_some();
-            match tree.tag(node) {
-                Tag::A if has("href") => {
-                    on_anchor(&mut found, &element, settings);
-                    end_of_link = tree.after(node);
-                }
-                Tag::Area if has("href") => on_frame(&mut found, &element, settings),
-                Tag::Frame | Tag::Iframe if has("src") => on_frame(&mut found, &element, settings),
-                Tag::Link => on_link(&mut found, &element, settings),
-                Tag::Base if has("href") => on_base(&mut found, &element, settings),
-                Tag::Meta if has("name") || is_refresh(tree, node) => on_meta(&mut found, &element, settings),
-                Tag::Title if !found.title_done && !is_in_svg(tree, node) => {
-                    for text in tree.children(node).filter_map(|child| tree.text(child)) {
-                        found.push_title(text, settings);
-                    }
-                    found.title_done = true;
-                }
-                _ => {}
-            }
+        if settings.contexts {
+            reader.around.arrive(node);
+        }
+        if settings.places {
+            reader.enter(node, &mut parts);
+        }
+        match tree.text(node) {
+            Some(text) => reader.text(text),
+            None => reader.element(node, &mut end_of_link),
         }
         node = tree.following(node);
     }
-    found
+    reader.found
+}
+
+/// A walk through a page.
+struct Reader<'a> {
+    tree: &'a Tree,
+    settings: &'a Settings,
+    found: Found,
+    around: Around,
+}
+
+impl Reader<'_> {
+    /// Notes in which part of the page a node is. parts: those around it, and where each ends.
+    fn enter(&mut self, node: NodeId, parts: &mut Vec<(NodeId, &'static str)>) {
+        while parts.last().is_some_and(|(end, _)| *end == node) {
+            parts.pop();
+        }
+        if let Some(place) = place_of(self.tree, node) {
+            parts.push((self.tree.after(node), place));
+        }
+        self.found.place = parts.last().map_or("", |(_, place)| place);
+    }
+
+    /// A text.
+    fn text(&mut self, text: &str) {
+        if self.settings.anchors && self.found.in_anchor {
+            self.found.push_anchor(text, self.settings);
+        }
+        if self.settings.contexts {
+            self.around.text(text, &mut self.found, self.settings);
+        }
+    }
+
+    /// An element.
+    fn element(&mut self, node: NodeId, end_of_link: &mut NodeId) {
+        let (tree, settings) = (self.tree, self.settings);
+        let (element, count) = (Element { tree, node }, self.found.count());
+        let has = |name: &str| tree.attribute(node, name).is_some();
+        let tag = tree.tag(node);
+        if settings.contexts && tag.is_block() {
+            self.around.block(tree.after(node));
+        }
+        let found = &mut self.found;
+        match tag {
+            Tag::A if has("href") => {
+                on_anchor(found, &element, settings);
+                *end_of_link = tree.after(node);
+            }
+            Tag::Area if has("href") => on_frame(found, &element, settings),
+            Tag::Frame | Tag::Iframe if has("src") && settings.sources.has(Source::Frames) => {
+                on_frame(found, &element, settings);
+            }
+            Tag::Img | Tag::Source | Tag::Video if settings.sources.has(Source::Images) => {
+                on_image(found, &element, settings);
+            }
+            Tag::Form if settings.sources.has(Source::Forms) => on_form(found, &element, settings),
+            Tag::Link => on_link(found, &element, settings),
+            Tag::Base if has("href") => on_base(found, &element, settings),
+            Tag::Meta if has("name") || is_refresh(tree, node) => on_meta(found, &element, settings),
+            Tag::Title if !found.title_done && !is_in_svg(tree, node) => {
+                for text in tree.children(node).filter_map(|child| tree.text(child)) {
+                    found.push_title(text, settings);
+                }
+                found.title_done = true;
+            }
+            _ => {}
+        }
+        if settings.contexts && tag == Tag::A && self.found.count() > count {
+            self.around.link(count, &mut self.found, settings);
+        }
+    }
+}
+
+/// The text of the block that is read, and the links in it that still get some of it.
+#[derive(Default)]
+struct Around {
+    /// Where blocks end: the innermost one last.
+    ends: Vec<NodeId>,
+    /// The last text of the block.
+    before: String,
+    /// Links, and how many bytes each still gets.
+    links: Vec<(usize, usize)>,
+}
+
+impl Around {
+    /// A node comes: blocks may have ended before it.
+    fn arrive(&mut self, node: NodeId) {
+        let depth = self.ends.len();
+        while self.ends.last() == Some(&node) {
+            self.ends.pop();
+        }
+        if self.ends.len() < depth {
+            self.clear();
+        }
+    }
+
+    /// A block begins.
+    fn block(&mut self, end: NodeId) {
+        self.ends.push(end);
+        self.clear();
+    }
+
+    /// The next text is of another block.
+    fn clear(&mut self) {
+        self.before.clear();
+        self.links.clear();
+    }
+
+    /// A link begins.
+    fn link(&mut self, link: usize, found: &mut Found, settings: &Settings) {
+        let start = self.before.ceil_char_boundary(self.before.len().saturating_sub(CONTEXT));
+        found.push_context(link, &self.before[start..], settings);
+        self.links.push((link, CONTEXT));
+    }
+
+    /// A text, of which white space is collapsed.
+    fn text(&mut self, text: &str, found: &mut Found, settings: &Settings) {
+        let start = self.before.len();
+        for c in text.chars() {
+            if !c.is_whitespace() {
+                self.before.push(c);
+            } else if !self.before.is_empty() && !self.before.ends_with(' ') {
+                self.before.push(' ');
+            }
+        }
+        let added = &self.before[start..];
+        self.links.retain_mut(|(link, left)| {
+            let some = &added[..added.floor_char_boundary(*left)];
+            found.push_context(*link, some, settings);
+            *left = left.saturating_sub(added.len());
+            *left > 0
+        });
+        if self.before.len() > 16 * CONTEXT {
+            let start = self.before.ceil_char_boundary(self.before.len() - CONTEXT);
+            self.before.drain(..start);
+        }
+    }
+}
+
+/// The part of a page that an element is, by its name or its role (ARIA).
+fn place_of(tree: &Tree, node: NodeId) -> Option<&'static str> {
+    match tree.tag(node) {
+        Tag::Nav => return Some("navigation"),
+        Tag::Main | Tag::Article => return Some("content"),
+        Tag::Aside => return Some("aside"),
+        Tag::Footer => return Some("footer"),
+        Tag::Header => return Some("header"),
+        _ => {}
+    }
+    match tree.attribute(node, "role")? {
+        "navigation" | "menu" | "menubar" => Some("navigation"),
+        "main" | "article" => Some("content"),
+        "complementary" => Some("aside"),
+        "contentinfo" => Some("footer"),
+        "banner" => Some("header"),
+        _ => None,
+    }
 }
 
 /// Whether a `meta` element sends a browser elsewhere.
@@ -77,4 +219,66 @@ fn is_in_svg(tree: &Tree, node: NodeId) -> bool {
         up = tree.parent(up);
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use lycosa_dom::{Limits, parse};
+    use lycosa_records::Outcome;
+    use lycosa_url::{CrawlUrl, Failure, FailureKind};
+
+    use super::*;
+    use crate::found::finish;
+    use crate::settings::Sources;
+
+    /// The links of a page: URL without its host, context and place.
+    fn links(html: &str, settings: &Settings) -> Vec<(String, String, String)> {
+        let (url, failure) = (CrawlUrl::parse("http://a.example/").unwrap(), Failure::new(FailureKind::Timeout, ""));
+        let mut outcome = Outcome::settled(url, 0, Vec::new(), 0, failure);
+        finish(collect(&parse(html, &Limits::default()), settings), &mut outcome, settings);
+        let all = outcome.links.iter().map(|link| {
+            let path = link.url.as_str().trim_start_matches("http://a.example").to_owned();
+            (path, link.details.context.to_owned(), link.details.place.to_owned())
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn links_have_the_text_and_the_part_of_the_page_around_them() {
+        let settings = Settings { contexts: true, places: true, ..Settings::default() };
+        let html = "<nav><a href=/1>Home</a></nav><main><p>Before. See  <a href=/2>the <b>other</b></a>\n page.<p>Not this. \
+            <aside><a href=/3>x</a></aside></main><div role=contentinfo>of <a href=/4>us</a></div><a href=/5></a>";
+        let expected = [
+            ("/1", "Home", "navigation"),
+            ("/2", "Before. See the other page.", "content"),
+            ("/3", "x", "aside"),
+            ("/4", "of us", "footer"),
+            ("/5", "", ""),
+        ];
+        let found = links(html, &settings);
+        assert_eq!(found, expected.map(|(path, context, place)| (path.into(), context.into(), place.into())));
+    }
+
+    #[test]
+    fn what_is_around_a_link_is_limited() {
+        let settings = Settings { contexts: true, ..Settings::default() };
+        let long = "日本".repeat(400);
+        let found = links(&format!("<p>{long}<a href=/1>x</a>{long}"), &settings);
+        assert!(found[0].1.len() <= 2 * CONTEXT && found[0].1.contains('x'), "{}", found[0].1);
+    }
+
+    #[test]
+    fn images_feeds_and_forms_are_links_by_choice() {
+        let html = "<link rel=alternate type='application/rss+xml' href=/feed><iframe src=/frame></iframe>\
+            <img src=/a.jpg data-src=/b.jpg srcset='/c.jpg 1x, /d.jpg 2x'><img src='data:image/gif;base64,R0'>\
+            <form action=/search></form><form method=post action=/send></form><video poster=/e.jpg></video>";
+        let paths = |names: &[&str]| -> Vec<String> {
+            let sources = Sources::named(names.iter().copied());
+            links(html, &Settings { sources, ..Settings::default() }).into_iter().map(|link| link.0).collect()
+        };
+        assert_eq!(paths(&["frames"]), ["/frame"]);
+        assert_eq!(paths(&["feeds", "forms"]), ["/feed", "/search"]);
+        assert_eq!(paths(&["images"]), ["/a.jpg", "/b.jpg", "/c.jpg", "/d.jpg", "/e.jpg"]);
+        assert!(paths(&[]).is_empty());
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lycosa_frontier::Ahead;
@@ -12,7 +12,8 @@ use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
 use lycosa_names::cache::{NameCache, Seconds};
 use lycosa_names::{Families, Nameserver};
-use lycosa_parse::TextMethod;
+use lycosa_parse::{Sources, TextMethod};
+use lycosa_text::templates::Templates;
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network, product_token};
 use pyo3::prelude::*;
 
@@ -165,7 +166,9 @@ struct ParseSettings {
     max_title_bytes: usize,
     max_decoded_bytes: usize,
     link_details: Vec<String>,
+    link_sources: Vec<String>,
     text: String,
+    template_sites: usize,
     refusals: bool,
 }
 
@@ -397,6 +400,9 @@ impl Job {
             title_bytes: self.parse.max_title_bytes,
             anchors: self.parse.has_detail("anchor"),
             rels: self.parse.has_detail("rel"),
+            contexts: self.parse.has_detail("context"),
+            places: self.parse.has_detail("place"),
+            sources: Sources::named(self.parse.link_sources.iter().map(String::as_str)),
             rules: self.rules(),
             memory_bytes: lycosa_parse::MEMORY_BYTES,
             agent: product(&self.user_agent).into(),
@@ -405,7 +411,15 @@ impl Job {
             text: self.text_method(),
             markdown: self.store.fields.iter().any(|field| field == "markdown"),
             refusals: self.parse.refusals,
+            templates: self.templates(),
         }
+    }
+
+    /// What pages of a site have in common, if main texts are looked for.
+    fn templates(&self) -> Option<Arc<Mutex<Templates>>> {
+        let sites = self.parse.template_sites;
+        let is_wanted = sites > 0 && self.text_method() == Some(TextMethod::Lycosa);
+        is_wanted.then(|| Arc::new(Mutex::new(Templates::new(sites))))
     }
 
     /// How the main text of pages is found, if outputs have something that is made of it.

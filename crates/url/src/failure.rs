@@ -237,6 +237,11 @@ impl FailureKind {
         self.has(mark::BOUND)
     }
 
+    /// Whether the site gave a page that is no content.
+    pub fn is_refusal(self) -> bool {
+        self.group() == "refusals"
+    }
+
     /// Whether the site is in trouble, so that requests to it are slowed down.
     pub fn is_trouble(self) -> bool {
         self.has(mark::TROUBLE)

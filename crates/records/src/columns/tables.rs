@@ -367,6 +367,12 @@ columns! { Outcome:
     /// The text of the first mention of each link, if parse.link_details contains anchor; in the order of links. Not written
     /// unless store.fields names it.
     also ["link_anchors"] Get::Texts(|outcome| links(outcome, |link| link.details.anchor));
+    /// The text around the first mention of each link, if parse.link_details contains context; in the order of links. Not written
+    /// unless store.fields names it.
+    also ["link_contexts"] Get::Texts(|outcome| links(outcome, |link| link.details.context));
+    /// The part of the page in which each link is (navigation, header, content, aside, footer; empty: none of them), if
+    /// parse.link_details contains place; in the order of links. Not written unless store.fields names it.
+    also ["link_places"] Get::Texts(|outcome| links(outcome, |link| link.details.place));
     /// Whether each link, or its page, is nofollow; in the order of links. Not written unless store.fields
     /// names it.
     also ["link_nofollow"] Get::Flags(|outcome| Box::new(outcome.links.iter().map(|link| link.nofollow)));
