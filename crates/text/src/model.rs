@@ -8,6 +8,10 @@ const MAGIC: &[u8; 8] = b"lycotre1";
 /// Bytes of a node.
 const NODE: usize = 12;
 
+/// Log odds beyond which a row is decided, and how many trees are asked between two looks at that.
+const SURE: f32 = 5.0;
+const LOOK: usize = 10;
+
 /// In place of a feature: the node is a leaf.
 const LEAF: u16 = u16::MAX;
 
@@ -69,14 +73,20 @@ impl Model {
         }
     }
 
-    /// The probability of each row of some.
+    /// The probability of each row of some. A row whose sum is beyond [`SURE`] is not asked about any more: what is left of the trees
+    /// changes little.
     pub fn probabilities(&self, rows: &[f32]) -> Vec<f32> {
         let mut sums = vec![0.0; rows.len() / self.features.max(1)];
+        let mut unsure: Vec<u32> = (0..sums.len() as u32).collect();
         // A tree is small enough to stay in the first cache while it answers to all rows.
-        for tree in &self.trees {
-            for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(self.features)) {
-                *sum += self.answer(*tree, row);
+        for trees in self.trees.chunks(LOOK) {
+            for tree in trees {
+                for index in &unsure {
+                    let start = *index as usize * self.features;
+                    sums[*index as usize] += self.answer(*tree, &rows[start..start + self.features]);
+                }
             }
+            unsure.retain(|index| sums[*index as usize].abs() < SURE);
         }
         sums.iter().map(|sum: &f32| 1.0 / (1.0 + (-sum).exp())).collect()
     }
