@@ -4,8 +4,8 @@ use lycosa_records::usage::restrict;
 use lycosa_records::{Added, LinkDetails, LinkedLicenses, LinksBuilder, MAX_LICENSES, Outcome};
 use lycosa_url::{BadUrl, Base, Bound, Bounds, CrawlUrl, MAX_URL_BYTES};
 
-use crate::settings::{Settings, Source};
 use crate::directives::{Directives, tdm};
+use crate::settings::{Settings, Source};
 
 /// Limit of a title's source, as a multiple of the limit of its decoded text: the longest entity has 33 bytes
 /// for 3.
@@ -141,7 +141,7 @@ impl Found {
     pub(crate) fn push_context(&mut self, link: usize, text: &str, settings: &Settings) {
         let space = settings.link_bytes.saturating_sub(self.reference_bytes);
         let Some(link) = self.references.get_mut(link) else { return };
-        let text = &text[..text.floor_char_boundary(space)];
+        let text = &text[..boundary(text, space)];
         link.context.push_str(text);
         self.reference_bytes += text.len();
     }
@@ -210,6 +210,11 @@ fn resolve(found: Found, outcome: &mut Outcome, settings: &Settings) {
     outcome.links = links.finish();
 }
 
+/// The last place of a text at which it may be divided, not beyond a place.
+pub(crate) fn boundary(text: &str, place: usize) -> usize {
+    (0..=place.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
+}
+
 /// Whether a space-separated attribute contains a word.
 fn has_word(value: &str, word: &str) -> bool {
     value.split_ascii_whitespace().any(|part| part.eq_ignore_ascii_case(word))
@@ -257,7 +262,8 @@ pub(crate) fn on_image(found: &mut Found, element: &impl Attributes, settings: &
 
 /// Whether an attribute may lead somewhere: it is no image itself, and not empty.
 fn is_reference(value: &str) -> bool {
-    !value.trim().is_empty() && !value.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"))
+    !value.trim().is_empty()
+        && !value.trim_start().get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"))
 }
 
 /// The URLs of a `srcset` (HTML section 4.8.4.2.1: a URL may contain commas, but not begin or end with one).
@@ -269,7 +275,8 @@ fn candidates(set: &str) -> impl Iterator<Item = &str> {
         let (url, after) = rest.split_at(end);
         let whole = url.trim_end_matches(',');
         // What describes it ends at a comma, unless the URL has ended so.
-        rest = if whole.len() < url.len() { after } else { after.find(',').map_or("", |at| &after[at + 1..]) };
+        rest =
+            if whole.len() < url.len() { after } else { after.find(',').map_or("", |at| &after[at + 1..]) };
         (!whole.is_empty()).then_some(whole)
     })
 }
@@ -291,7 +298,10 @@ fn is_feed(rel: &str, element: &impl Attributes) -> bool {
             let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
             matches!(
                 &*kind,
-                "application/rss+xml" | "application/atom+xml" | "application/rdf+xml" | "application/feed+json"
+                "application/rss+xml"
+                    | "application/atom+xml"
+                    | "application/rdf+xml"
+                    | "application/feed+json"
             )
         })
 }

@@ -12,8 +12,8 @@ use lol_html::{
 };
 use lycosa_url::Bound;
 
-use crate::settings::{Settings, Source};
 use crate::found::{Attributes, Found, on_anchor, on_base, on_frame, on_link, on_meta};
+use crate::settings::{Settings, Source};
 
 /// Start tags longer than this are ignored, since their attributes would be copied.
 const MAX_TAG_BYTES: usize = 1 << 20;

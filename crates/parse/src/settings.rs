@@ -74,7 +74,7 @@ pub enum Source {
 }
 
 /// All sources, with their names in job files.
-pub const SOURCES: [(Source, &str); 4] = [
+const SOURCES: [(Source, &str); 4] = [
     (Source::Frames, "frames"),
     (Source::Images, "images"),
     (Source::Feeds, "feeds"),

@@ -3,7 +3,9 @@
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 use lycosa_url::Bound;
 
-use crate::found::{Attributes, Found, on_anchor, on_base, on_form, on_frame, on_image, on_link, on_meta};
+use crate::found::{
+    Attributes, Found, boundary, on_anchor, on_base, on_form, on_frame, on_image, on_link, on_meta,
+};
 use crate::settings::{Settings, Source};
 
 /// Bytes of text before a link that are stored, and after it.
@@ -155,7 +157,7 @@ impl Around {
 
     /// A link begins.
     fn link(&mut self, link: usize, found: &mut Found, settings: &Settings) {
-        let start = self.before.ceil_char_boundary(self.before.len().saturating_sub(CONTEXT));
+        let start = boundary(&self.before, self.before.len().saturating_sub(CONTEXT));
         found.push_context(link, &self.before[start..], settings);
         self.links.push((link, CONTEXT));
     }
@@ -172,13 +174,13 @@ impl Around {
         }
         let added = &self.before[start..];
         self.links.retain_mut(|(link, left)| {
-            let some = &added[..added.floor_char_boundary(*left)];
+            let some = &added[..boundary(added, *left)];
             found.push_context(*link, some, settings);
             *left = left.saturating_sub(added.len());
             *left > 0
         });
         if self.before.len() > 16 * CONTEXT {
-            let start = self.before.ceil_char_boundary(self.before.len() - CONTEXT);
+            let start = boundary(&self.before, self.before.len() - CONTEXT);
             self.before.drain(..start);
         }
     }
@@ -233,7 +235,8 @@ mod tests {
 
     /// The links of a page: URL without its host, context and place.
     fn links(html: &str, settings: &Settings) -> Vec<(String, String, String)> {
-        let (url, failure) = (CrawlUrl::parse("http://a.example/").unwrap(), Failure::new(FailureKind::Timeout, ""));
+        let (url, failure) =
+            (CrawlUrl::parse("http://a.example/").unwrap(), Failure::new(FailureKind::Timeout, ""));
         let mut outcome = Outcome::settled(url, 0, Vec::new(), 0, failure);
         finish(collect(&parse(html, &Limits::default()), settings), &mut outcome, settings);
         let all = outcome.links.iter().map(|link| {

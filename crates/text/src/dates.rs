@@ -40,7 +40,7 @@ impl std::fmt::Display for Day {
 impl Day {
     /// A day, if it exists.
     fn of(year: u32, month: u32, day: u32) -> Option<Self> {
-        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let days = match month {
             2 => 28 + u32::from(is_leap),
             4 | 6 | 9 | 11 => 30,
@@ -130,7 +130,7 @@ fn worded(parts: &[Part]) -> Option<Day> {
 fn month_of(word: &str) -> Option<u32> {
     let is_it =
         |names: &&str| word.chars().count() >= 3 && names.split(' ').any(|name| name.starts_with(word));
-    MONTHS.iter().position(|names| is_it(&names)).map(|at| at as u32 + 1)
+    MONTHS.iter().position(is_it).map(|at| at as u32 + 1)
 }
 
 /// Numbers, words and marks of a text, in lower case; of long texts the beginning.

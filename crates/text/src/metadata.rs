@@ -59,7 +59,7 @@ impl Metadata {
         let found = Found::of(tree);
         let site = first(&[found.meta(&["og:site_name", "application-name"]), &found.data.site]);
         Metadata {
-            title: cut(&found.title(&site)),
+            title: cut(&found.title(site)),
             author: cut(&found.author()),
             published: found.published(url),
             modified: found.modified(),
@@ -100,7 +100,7 @@ impl<'a> Found<'a> {
         let attribute =
             |name: &str| tree.attribute(node, name).map(str::trim).filter(|value| !value.is_empty());
         match tree.tag(node) {
-            Tag::Other if tree.text(node).is_some() => return,
+            Tag::Other if tree.text(node).is_some() => (),
             Tag::Html => {
                 self.language = attribute("lang").or_else(|| attribute("xml:lang")).unwrap_or_default()
             }
