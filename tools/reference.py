@@ -26,6 +26,7 @@ ADVICE = {
     "responses": "The site does not send a usable response; limits: `fetch.max_*`, `parse.max_*`, `politeness.max_redirects`.",
     "rules": "The job forbids it: `allow_addresses`, `allow_ports`, `politeness.block_list`, `fetch.content_types`, `politeness.domain_pages`.",
     "robots": "The site forbids it. `robots-disallowed` and `usage-refused` (a use of the page for which the job crawls) are final; `robots-unreachable` is one until `--retry-failed` opens it again.",
+    "refusals": "The site answered with a page that is no content ([text.md](text.md#which-pages-are-no-content)): no output of pages has it. `parse.refusals = false` keeps such pages.",
     "ended": "Such URLs wait and are fetched when the crawl is resumed.",
 }
 
