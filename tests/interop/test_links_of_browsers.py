@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +12,16 @@ import pytest
 from ada_url import URL
 from lycosa import Request, Responses, _core
 from lycosa.errors import SettingError
-from lycosa.job import make_job
+from lycosa.job import Job, make_job
 from selectolax.lexbor import LexborHTMLParser
 
 CORPORA = Path(os.environ.get("LYCOSA_CORPORA", Path(__file__).parents[3] / "shared" / "corpora"))
 
 #: What is a link of a page, as lexbor selects it.
 LINKS = "a[href], area[href], frame[src], iframe[src], link[rel~=next i][href], link[rel~=prev i][href]"
+
+#: The target of a refresh.
+REFRESH = re.compile(r"""[\d.\s]*[;,]\s*(?:url\s*=\s*)?['"]?([^'"]*)""", re.IGNORECASE)
 
 #: Each way in which the core reads a page.
 WAYS = {
@@ -34,20 +38,23 @@ def pages() -> Iterator[tuple[str, bytes]]:
                 yield member.name, file.read()
 
 
-def wanted(html: bytes, url: str) -> set[str]:
-    """The links that lexbor and ada find, in our canonical form."""
+def wanted(html: bytes, url: str, job: Job) -> set[str]:
+    """The links that lexbor and ada find, in the canonical form of the job's rules."""
     tree = LexborHTMLParser(html.decode("utf-8", "replace"))
     base, first = URL(url), tree.css_first("base[href]")
     if first is not None and URL.can_parse(first.attributes["href"] or "", url):
         base = URL(first.attributes["href"] or "", url)
+    references = [node.attributes.get("href") or node.attributes.get("src") or "" for node in tree.css(LINKS)]
+    # What a page sends browsers to after a while.
+    refreshes = [node.attributes.get("content") or "" for node in tree.css("meta[http-equiv=refresh i]")]
+    references += [match[1] for text in refreshes if (match := REFRESH.match(text))]
     found = set()
-    for node in tree.css(LINKS):
-        reference = (node.attributes.get("href") or node.attributes.get("src") or "") if node.attributes else ""
+    for reference in references:
         if URL.can_parse(reference, base.href):
             target = URL(reference, base.href)
             if target.protocol in ("http:", "https:"):
                 try:
-                    found.add(_core.canonical_url(target.href))
+                    found.add(_core.canonical_link(target.href, job))
                 except SettingError:
                     continue  # such as a name that no host may have
     return found
@@ -61,7 +68,7 @@ def test_links_of_real_pages_are_those_of_browsers(way: str) -> None:
         url = f"http://{name.rsplit('/', 1)[-1].removesuffix('.html').replace('_', '-').lower()}.example/"
         response = Request(url).respond(200, headers=[("Content-Type", "text/html; charset=utf-8")], body=html)
         (outcome,) = parser.parse(Responses([response]))
-        ours, theirs = set(outcome.links), wanted(html, url)
+        ours, theirs = set(outcome.links), wanted(html, url, job)
         count += len(theirs)
         told += [f"{name}: not found: {one}" for one in sorted(theirs - ours)]
         told += [f"{name}: only ours: {one}" for one in sorted(ours - theirs)]
