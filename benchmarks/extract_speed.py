@@ -5,7 +5,7 @@ from __future__ import annotations
 import tarfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.harness import Cores, Options, pinned, progress
 from benchmarks.report import BenchmarkError, Claim, Figure, Report
@@ -22,7 +22,7 @@ BAR = 90.0
 ROUNDS, QUICK_ROUNDS = 7, 3
 
 #: What is read, and the job's settings.
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "links": {"parse": {"threads": 1, "refusals": False}},
     "links and refusals": {"parse": {"threads": 1}},
     "links with what is around them": {

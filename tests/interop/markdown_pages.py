@@ -74,7 +74,7 @@ def _material(text: str) -> str:
     import markdown
 
     extensions = ["tables", "pymdownx.superfences", "pymdownx.highlight", "pymdownx.arithmatex", "toc", "attr_list"]
-    settings = {
+    settings: dict[str, dict[str, Any]] = {
         "pymdownx.arithmatex": {"generic": True},
         "pymdownx.highlight": {"linenums": True, "anchor_linenums": True},
         "toc": {"permalink": "¶"},
@@ -174,7 +174,7 @@ def heading_accuracy(wanted: Parts, found: Parts) -> float:
     return sum(heading in found.headings for heading in wanted.headings) / len(wanted.headings)
 
 
-class _Cost(Config):
+class _Cost(Config):  # type: ignore[misc]  # it has no types
     """Costs of TEDS: cells differ by the edit distance of their texts."""
 
     def rename(self, node1: Tree, node2: Tree) -> float:

@@ -84,7 +84,7 @@ def fetch(url: str, user_agent: str | None) -> tuple[bytes, str, str | None]:
     for outcome in crawl(url, user_agent=user_agent, max_depth=0):
         last = outcome
         if outcome.body:
-            return outcome.body, outcome.url, outcome.content_type
+            return outcome.body, outcome.url, outcome.header("content-type")
     reason = "nothing was returned" if last is None else last.error or f"status {last.status}"
     raise SettingError("URL", url, f"a page that can be fetched ({reason})")
 
