@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from lycosa.cli.job_arguments import add_job_arguments, given_settings
 from lycosa.errors import SettingError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--method", choices=("lycosa", "density-paper"), default="lycosa", help="how the main text is found"
     )
-    parser.add_argument("--user-agent", metavar="TEXT", help="product/version and a contact, for fetching")
+    add_job_arguments(parser, "job file (TOML) whose settings a URL is fetched with")
     parser.set_defaults(run=run)
 
 
@@ -65,7 +66,7 @@ def read(args: argparse.Namespace) -> tuple[bytes, str | None, str | None]:
     if args.page == "-":
         return sys.stdin.buffer.read(LARGEST), args.url, None
     if args.page.startswith(("http://", "https://")):
-        return fetch(args.page, args.user_agent)
+        return fetch(args.page, given_settings(args))
     try:
         with open(args.page, "rb") as file:
             return file.read(LARGEST), args.url, None
@@ -73,19 +74,22 @@ def read(args: argparse.Namespace) -> tuple[bytes, str | None, str | None]:
         raise SettingError("FILE", args.page, f"a file that can be read ({error.strerror}), a URL, or -") from None
 
 
-def fetch(url: str, user_agent: str | None) -> tuple[bytes, str, str | None]:
+def fetch(url: str, settings: dict[str, Any]) -> tuple[bytes, str, str | None]:
     """Fetch a page as a crawl of one page does."""
+    from lycosa.job import merge
     from lycosa.session import crawl
 
-    if user_agent is None:
-        raise SettingError("user-agent", "", 'product/version and a contact: "mybot/1.0 (me@example.org)"')
-    # A redirect is followed within the scope; what is last is the page.
+    if "user_agent" not in settings:
+        raise SettingError("--user-agent", "", 'product/version and a contact: "mybot/1.0 (me@example.org)"')
+    # A redirect is followed within the scope; what is last is the page. A refusal is told below, not a failure.
+    settings = merge(settings, {"max_depth": 0, "parse": {"refusals": False}})
+    settings.pop("seeds", None)
     last = None
-    for outcome in crawl(url, user_agent=user_agent, max_depth=0):
+    for outcome in crawl(url, **settings):
         last = outcome
         if outcome.body:
             return outcome.body, outcome.url, outcome.header("content-type")
-    reason = "nothing was returned" if last is None else last.error or f"status {last.status}"
+    reason = "nothing was returned" if last is None else last.error or f"status {last.status}, without a body"
     raise SettingError("URL", url, f"a page that can be fetched ({reason})")
 
 
