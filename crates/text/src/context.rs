@@ -1,7 +1,7 @@
 //! What is known of a block once each block has a first probability: those of its neighbours, of the elements around it, and of blocks
 //! that are alike. A second model decides by these and by what was known before.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::blocks::Blocks;
 

@@ -2,8 +2,7 @@
 //!
 //! Guarantees: each number is finite; a page's numbers depend on the page alone; time is linear in its size.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::blocks::{Block, Blocks, Container, Place};
@@ -346,14 +345,16 @@ impl<'a> Page<'a> {
         let mut of_heading = Evidence::default();
         let title = words_of(&self.blocks.title);
         let stated = Stated::of(self.tree);
+        // All of them are needed where they may be the same as what is stated.
+        let most = if stated.is_empty() { WORDS } else { usize::MAX };
         let mut in_body = 0.0;
         let (mut heading, mut seen) = (Vec::new(), HashMap::<&str, u32>::new());
         let (mut characters, mut since) = (0, (0, 0));
         let mut best = 0.0;
         for (index, block) in self.blocks.all.iter().enumerate() {
             let text = self.blocks.text_of(block);
-            let words = words_of(text);
-            let in_order = stated::words_of(text);
+            let in_order = stated::first_words_of(text, most);
+            let words = each_once(&in_order);
             let runs = [&stated.description, &stated.body, &stated.name, &stated.review];
             let shares = runs.map(|runs| runs.share(&in_order));
             self.stated.push(shares);
@@ -575,28 +576,17 @@ fn stated_in(tree: &Tree, script: NodeId) -> Option<StatedKind> {
     found.into_iter().find(|(_, names)| names.iter().any(|name| text.contains(name))).map(|(kind, _)| kind)
 }
 
+/// Words at the beginning of a text that count.
+const WORDS: usize = 64;
+
 /// The words of a text, as hashes, each once.
 pub(crate) fn words_of(text: &str) -> Vec<u32> {
-    let mut words = Vec::new();
-    let mut hash = 0u32;
-    for character in text.chars() {
-        if character.is_alphanumeric() {
-            for lower in character.to_lowercase() {
-                hash = (hash ^ lower as u32).wrapping_mul(0x0100_0193).wrapping_add(1);
-            }
-        } else if hash != 0 {
-            words.push(std::mem::take(&mut hash));
-        }
-        if crate::blocks::is_of_script_without_spaces(character) {
-            words.push(std::mem::take(&mut hash));
-        }
-        if words.len() >= 64 {
-            break;
-        }
-    }
-    if hash != 0 {
-        words.push(hash);
-    }
+    each_once(&stated::first_words_of(text, WORDS))
+}
+
+/// The first of some words, each once.
+fn each_once(words: &[u32]) -> Vec<u32> {
+    let mut words = words[..words.len().min(WORDS)].to_vec();
     words.sort_unstable();
     words.dedup();
     words

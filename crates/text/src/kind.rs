@@ -218,14 +218,13 @@ fn proportions(tree: &Tree, blocks: &Blocks, words: &mut Vec<u32>) {
     ] {
         step(name, (within(place) * 100.0 + 1.0).log2());
     }
-    let count = |tag: Tag| {
-        let (mut count, mut node) = (0u32, tree.first(Tree::ROOT));
-        while node != NONE {
-            count += u32::from(tree.tag(node) == tag);
-            node = tree.following(node);
-        }
-        (count as f32 + 1.0).log2()
-    };
+    let mut counts = [0u32; 256];
+    let mut node = tree.first(Tree::ROOT);
+    while node != NONE {
+        counts[tree.tag(node) as usize] += 1;
+        node = tree.following(node);
+    }
+    let count = |tag: Tag| (counts[tag as usize] as f32 + 1.0).log2();
     for (name, tag) in [
         ("articles", Tag::Article),
         ("images", Tag::Img),

@@ -2,8 +2,7 @@
 //!
 //! JSON-LD is not read as JSON: on many pages it is malformed, cut off, or several objects. Strings of known names are looked for.
 
-use std::collections::HashSet;
-
+use hashbrown::HashSet;
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::blocks::is_of_script_without_spaces;
@@ -28,6 +27,11 @@ pub struct Stated {
 }
 
 impl Stated {
+    /// Whether the page states nothing.
+    pub fn is_empty(&self) -> bool {
+        [&self.description, &self.body, &self.name, &self.review].iter().all(|runs| runs.words.is_empty())
+    }
+
     /// Of a page.
     pub fn of(tree: &Tree) -> Self {
         let (mut stated, mut left) = (Stated::default(), MOST);
@@ -158,8 +162,32 @@ impl Runs {
 
 /// The words of a text in their order, as hashes of their letters in lower case.
 pub fn words_of(text: &str) -> Vec<u32> {
+    first_words_of(text, usize::MAX)
+}
+
+/// The first of them.
+pub fn first_words_of(text: &str, most: usize) -> Vec<u32> {
     let (mut words, mut hash) = (Vec::new(), 0u32);
+    if text.is_ascii() {
+        for byte in text.bytes() {
+            if byte.is_ascii_alphanumeric() {
+                hash = (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193).wrapping_add(1);
+            } else if hash != 0 {
+                words.push(std::mem::take(&mut hash));
+                if words.len() >= most {
+                    return words;
+                }
+            }
+        }
+        if hash != 0 {
+            words.push(hash);
+        }
+        return words;
+    }
     for character in text.chars() {
+        if words.len() >= most {
+            return words;
+        }
         if character.is_alphanumeric() {
             for lower in character.to_lowercase() {
                 hash = (hash ^ lower as u32).wrapping_mul(0x0100_0193).wrapping_add(1);
@@ -198,6 +226,15 @@ mod tests {
         assert_eq!(stated.body.share(&words_of("Gives warm milk")), 0.0);
         assert_eq!(stated.name.share(&words_of("lamp")), 1.0);
         assert_eq!(stated.review.share(&words_of("like it a lot of times")), 0.5);
+    }
+
+    #[test]
+    fn words_are_the_same_in_both_ways_of_reading() {
+        let text = "The CAT's 12 mats, of 1953";
+        let longer = format!("{text} \u{e9}");
+        assert_eq!(words_of(text), words_of(&longer)[..7]);
+        assert_eq!(first_words_of(text, 3), words_of(text)[..3]);
+        assert_eq!(first_words_of(&longer, 3), words_of(text)[..3]);
     }
 
     #[test]
