@@ -1,11 +1,14 @@
 //! A page's text in blocks: a run of inline text in the nearest block element, divided where two `<br>` follow each other.
 //!
 //! Guarantees: each text that a browser would show is in one block, in the order of the page; whitespace is collapsed as browsers
-//! do, but for `pre`; no block is blank.
+//! do, but for `pre`; no block is blank; there are at most [`MOST`].
 
 use std::ops::Range;
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
+
+/// Blocks of a page, at most: those after them are left out. Few pages have a tenth of it.
+pub const MOST: usize = 20_000;
 
 /// What is true of all that is in an element, because of it or of an element around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -392,6 +395,10 @@ impl<'a> Walk<'a> {
     fn close(&mut self) {
         (self.space, self.line_breaks) = (false, 0);
         let Some(block) = self.open.take() else { return };
+        if self.blocks.all.len() >= MOST {
+            self.blocks.text.truncate(block.text.start);
+            return;
+        }
         self.blocks.text.truncate(block.text.end);
         self.blocks.text.push('\n');
         self.blocks.all.push(block);
@@ -522,4 +529,28 @@ pub fn is_of_script_without_spaces(character: char) -> bool {
     matches!(character,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use lycosa_dom::{Limits, parse};
+
+    use super::*;
+
+    fn texts(html: &str) -> Vec<String> {
+        let blocks = Blocks::of(&parse(html, &Limits::default()));
+        blocks.all.iter().map(|block| blocks.text_of(block).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_block_is_a_run_of_text_in_an_element() {
+        let html = "<div>one <b>two</b><p>three</p> four<br>five<br><br>six</div><pre>a\n  b</pre><script>no</script>";
+        assert_eq!(texts(html), ["one two", "three", "four\nfive", "six", "a b"]);
+    }
+
+    #[test]
+    fn a_page_has_so_many_blocks_at_most() {
+        let found = texts(&"<p>a".repeat(MOST + 10));
+        assert_eq!(found.len(), MOST);
+    }
 }
