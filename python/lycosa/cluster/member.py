@@ -46,9 +46,6 @@ LONGEST_GAP = 1 / 15
 #: Seconds between two looks at what is left of the pages that partitions may fetch.
 BUDGETS = 0.1
 
-#: The part of the time that commits take, at most: brokers that are slow get larger transactions.
-COMMITTING = 0.25
-
 #: Tries of a commit while the member is not allowed to poll.
 TRIES = 5
 
@@ -98,7 +95,6 @@ class Member:
         self._broker, self._clock = broker, clock
         self._partitions, self._distance = partitions, distance
         self._interval, self._renewal, self._snapshots = interval, fence / RENEWALS, snapshots
-        self._pause = interval  # from the beginning of the last commit to the next
         self._loader = loader
         self._assigned_at: dict[int, float] = {}  # of those that are not owned yet
         self._tried = float("-inf")  # when the last commit began
@@ -152,7 +148,7 @@ class Member:
     def commit_if_due(self) -> None:
         """Commit what was recorded, or renew the right to start requests, if it is time."""
         now = self._clock()
-        if not self.journal.positions or now < self._tried + self._pause:
+        if not self.journal.positions or now < self._tried + self._interval:
             return
         if not self.journal and now >= self._asked + self._interval:
             self._asked = now
@@ -197,8 +193,6 @@ class Member:
             except Fenced as error:
                 logger.warning("partitions are dropped and loaded again: %s", error)
                 break
-            took = self._clock() - self._tried
-            self._pause = max(self._interval, min(took / COMMITTING, self._renewal))
             self._told.update(statuses)
             self.ownership.committed(self._tried)
             self._note(transaction, ends)
@@ -326,17 +320,9 @@ class Member:
                 self.journal.link(partition, messages)
 
     def _link(self) -> None:
-        """Record the links that partitions have found for others since the last commit: fewer and larger messages.
-
-        A partition of this member accepts its links with the same commit, and no message is sent. Messages in which
-        the order counts always go through the brokers: earlier ones may still be on their way.
-        """
+        """Record the links that partitions have found for others since the last commit: fewer and larger messages."""
         for partition in self.journal.recorded():
-            for to, links in self.parts[partition].outbox():
-                if self.ownership.state(to) is State.OWNED:
-                    self.journal.record(to, self.parts[to].accept(links))
-                else:
-                    self.journal.link(partition, [(to, links)])
+            self.journal.link(partition, self.parts[partition].outbox())
 
     def _send(self, partition: int, to: int, message: bytes) -> None:
         """Send a message about budgets to another partition."""
