@@ -151,7 +151,7 @@ impl Runs {
             return 0.0;
         }
         let (same, all) = if words.len() < RUN {
-            (words.iter().filter(|word| self.words.contains(word)).count(), words.len())
+            (words.iter().filter(|word| self.words.contains(*word)).count(), words.len())
         } else {
             let runs = words.windows(RUN);
             (runs.filter(|run| self.runs.contains(&hash_of(run))).count(), words.len() - RUN + 1)
