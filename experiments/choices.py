@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import lightgbm as lgb
 
-data = pickle.load(open(sys.argv[1], "rb"))
+data = pickle.load(open(sys.argv[1], "rb"))["pages"]
 W = re.compile(r"\w+")
 KINDS = ("article", "forum", "product", "collection", "listing", "documentation", "service")
 for d in data.values():

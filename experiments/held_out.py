@@ -21,8 +21,8 @@ for fold in range(FOLDS):
     for p in (p for p in found if p.fold == fold):
         judged = tr.judge(p, learnt)
         out[p.name] = dict(kind=p.kind, fold=p.fold, words=p.words, texts=p.texts, labels=p.labels, gold=p.gold,
-            probs=judged, kinds=tr.kinds.probabilities(p, learnt.kinds), rows=tr.rows(p, learnt, judged[0]).astype(np.float16))
+            probs=judged, kinds=tr.kinds.probabilities(p, learnt.kinds), weights=p.weights, rows=tr.rows(p, learnt, judged[0]).astype(np.float32))
     print("fold", fold, round(time.time() - t), flush=True)
 texts = {p.name: T.choose(p, out[p.name]["probs"][-1]) for p in found}
 print("chosen", *report(found, texts), sep="\n", flush=True)
-pickle.dump(out, open(a.out, "wb"))
+pickle.dump(dict(pages=out, names=blocks.names, context=blocks.context), open(a.out, "wb"))

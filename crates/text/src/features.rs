@@ -9,6 +9,7 @@ use crate::blocks::{Block, Blocks, Container, Place};
 use crate::figures::TextFigures;
 use crate::kind::KINDS;
 use crate::stated::{self, Stated};
+use crate::surroundings::{Mixture, Outline, Shared, Surroundings};
 use crate::tokens::{self, Evidence, Source, Tables};
 
 /// Containers around a block whose figures are among its own.
@@ -78,6 +79,12 @@ features! { |at|
     word_sum = at.page.of_words[at.index].sum,
     heading_mean = at.page.of_headings[at.index].mean,
     heading_sum = at.page.of_headings[at.index].sum,
+    outline_depth = at.outline().depth,
+    outline_sum = at.outline().sum,
+    outline_least = at.outline().least,
+    outline_most = at.outline().most,
+    lead_least = at.page.surroundings.lead(at.page.blocks, at.index),
+    lead_most = at.page.surroundings.best_lead(at.page.blocks, at.index),
     stated_description = at.page.stated[at.index][0],
     stated_body = at.page.stated[at.index][1],
     stated_name = at.page.stated[at.index][2],
@@ -147,6 +154,30 @@ features! { |at|
     region_linked = share(at.region().linked, at.region().characters),
     region_words = share(at.region().words, at.region().blocks).min(400.0),
     region_depth = at.container().depth.saturating_sub(at.region().depth),
+    // The innermost container that it shares with the page's own heading, and with most of the page's prose.
+    with_title_part = at.with_title().part,
+    with_title_linked = at.with_title().linked,
+    with_title_below = at.with_title().below,
+    with_prose_part = at.with_prose().part,
+    with_prose_linked = at.with_prose().linked,
+    with_prose_below = at.with_prose().below,
+    // What containers around it, and the blocks near it, consist of.
+    prose_1 = at.mixture(1).prose,
+    prices_1 = at.mixture(1).prices,
+    sentences_1 = at.mixture(1).sentences,
+    headings_1 = at.mixture(1).headings,
+    digits_1 = at.mixture(1).digits,
+    prose_3 = at.mixture(3).prose,
+    prices_3 = at.mixture(3).prices,
+    sentences_3 = at.mixture(3).sentences,
+    headings_3 = at.mixture(3).headings,
+    digits_3 = at.mixture(3).digits,
+    near_linked = at.near_mixture().linked,
+    near_prose = at.near_mixture().prose,
+    near_words = at.near_mixture().words,
+    near_prices = at.near_mixture().prices,
+    near_sentences = at.near_mixture().sentences,
+    near_headings = at.near_mixture().headings,
     // Blocks before and after it.
     words_before_1 = at.words(-1),
     words_before_2 = at.words(-2),
@@ -262,6 +293,7 @@ struct Page<'a> {
     of_words: Vec<Evidence>,
     of_headings: Vec<Evidence>,
     alike: HashMap<u32, Alike>,
+    surroundings: Surroundings,
     /// The region of each container.
     regions: Vec<u32>,
     prose: f32,
@@ -317,6 +349,7 @@ impl<'a> Page<'a> {
             of_words: Vec::with_capacity(blocks.all.len()),
             of_headings: Vec::with_capacity(blocks.all.len()),
             alike: HashMap::new(),
+            surroundings: Surroundings::default(),
             regions: regions(blocks),
             prose: part(&|block| block.words >= 20 && block.linked * 3 < block.characters),
             in_article: within(Place::Article),
@@ -335,6 +368,8 @@ impl<'a> Page<'a> {
             texts,
         };
         page.walk(tables);
+        let levels: Vec<_> = blocks.all.iter().map(|block| level_of(tree, blocks, block)).collect();
+        page.surroundings = Surroundings::of(blocks, &page.texts, &page.of_words, &levels, page.title_at);
         page
     }
 
@@ -484,21 +519,32 @@ impl At<'_> {
 
     /// The level of the heading that it, or a block near it, is in; 7: none. 8: there is no such block.
     fn heading(&self, offset: isize) -> u8 {
-        let Some(block) = self.near(offset) else { return 8 };
-        let mut container = &self.page.blocks.containers[block.container as usize];
-        if !container.within.has(Place::Heading) {
-            return 7;
-        }
-        loop {
-            if let Some(level) = self.page.tree.tag(container.node).heading() {
-                return level;
-            }
-            let outer = &self.page.blocks.containers[container.parent as usize];
-            if outer.node == container.node {
-                return 7;
-            }
-            container = outer;
-        }
+        self.near(offset).map_or(8, |block| level_of(self.page.tree, self.page.blocks, block))
+    }
+
+    /// What the headings above it say.
+    fn outline(&self) -> Outline {
+        self.page.surroundings.outline(self.index)
+    }
+
+    /// The innermost container that it shares with the page's own heading.
+    fn with_title(&self) -> Shared {
+        self.page.surroundings.with_title(self.page.blocks, self.index)
+    }
+
+    /// The innermost container that it shares with most of the page's prose.
+    fn with_prose(&self) -> Shared {
+        self.page.surroundings.with_prose(self.page.blocks, self.index)
+    }
+
+    /// What a container around it consists of.
+    fn mixture(&self, level: usize) -> Mixture {
+        self.page.surroundings.within(self.page.blocks, self.around[level])
+    }
+
+    /// What the blocks near it consist of.
+    fn near_mixture(&self) -> Mixture {
+        self.page.surroundings.near(self.index)
     }
 
     /// Whether a block near it is in elements with the same tags and classes.
@@ -522,6 +568,24 @@ impl At<'_> {
     /// All blocks that are alike.
     fn alike(&self) -> Alike {
         self.page.alike.get(&self.container().path).copied().unwrap_or_default()
+    }
+}
+
+/// The level of the heading that a block is in; 7: none.
+fn level_of(tree: &Tree, blocks: &Blocks, block: &Block) -> u8 {
+    let mut container = &blocks.containers[block.container as usize];
+    if !container.within.has(Place::Heading) {
+        return 7;
+    }
+    loop {
+        if let Some(level) = tree.tag(container.node).heading() {
+            return level;
+        }
+        let outer = &blocks.containers[container.parent as usize];
+        if outer.node == container.node {
+            return 7;
+        }
+        container = outer;
     }
 }
 

@@ -14,6 +14,7 @@ pub mod metadata;
 pub mod model;
 pub mod refusal;
 pub mod stated;
+pub mod surroundings;
 pub mod templates;
 pub mod tokens;
 

@@ -12,6 +12,9 @@ const NODE: usize = 12;
 const SURE: f32 = 5.0;
 const LOOK: usize = 10;
 
+/// Rows that go down a tree side by side.
+const BESIDE: usize = 8;
+
 /// In place of a feature: the node is a leaf.
 const LEAF: u16 = u16::MAX;
 
@@ -20,7 +23,7 @@ const LEAF: u16 = u16::MAX;
 struct Node {
     /// The feature that is looked at.
     feature: u16,
-    /// Nodes further on for numbers that are at most the value, and for others.
+    /// Nodes further on for numbers that are at most the value, and for others; of a leaf 0.
     low: u16,
     high: u16,
     /// Where to divide; of a leaf its answer.
@@ -42,7 +45,7 @@ impl Model {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (head, rest) = rest.split_at_checked(8)?;
         let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
-        if number(0)? as usize != features {
+        if number(0)? as usize != features || features == 0 {
             return None;
         }
         let (sizes, rest) = rest.split_at_checked((number(4)? as usize).checked_mul(4)?)?;
@@ -60,30 +63,38 @@ impl Model {
         (rest.len() == model.nodes.len() * NODE).then_some(model)
     }
 
-    /// The answer of a tree to a row.
-    fn answer(&self, tree: u32, row: &[f32]) -> f32 {
-        let mut at = tree as usize;
+    /// Adds the answers of a tree to some rows to their sums. The rows go down the tree side by side, so that the processor does not wait
+    /// for one of them.
+    fn answer(&self, tree: u32, rows: [&[f32]; BESIDE]) -> [f32; BESIDE] {
+        let mut at = [tree as usize; BESIDE];
         loop {
-            let node = &self.nodes[at];
-            if node.feature == LEAF {
-                return node.value;
+            let mut moved = 0;
+            for (at, row) in at.iter_mut().zip(rows) {
+                let node = &self.nodes[*at];
+                let step = if row[usize::from(node.feature)] <= node.value { node.low } else { node.high };
+                *at += usize::from(step);
+                moved |= step;
             }
-            let step = if row[node.feature as usize] <= node.value { node.low } else { node.high };
-            at += usize::from(step);
+            if moved == 0 {
+                return at.map(|at| self.nodes[at].value);
+            }
         }
     }
 
     /// The probability of each row of some. A row whose sum is beyond [`SURE`] is not asked about any more: what is left of the trees
     /// changes little.
     pub fn probabilities(&self, rows: &[f32]) -> Vec<f32> {
-        let mut sums = vec![0.0; rows.len() / self.features.max(1)];
+        let rows: Vec<&[f32]> = rows.chunks_exact(self.features.max(1)).collect();
+        let mut sums = vec![0.0; rows.len()];
         let mut unsure: Vec<u32> = (0..sums.len() as u32).collect();
         // A tree is small enough to stay in the first cache while it answers to all rows.
         for trees in self.trees.chunks(LOOK) {
             for tree in trees {
-                for index in &unsure {
-                    let start = *index as usize * self.features;
-                    sums[*index as usize] += self.answer(*tree, &rows[start..start + self.features]);
+                for some in unsure.chunks(BESIDE) {
+                    // Where there are fewer, the last one goes several times.
+                    let index = |place: usize| some[place.min(some.len() - 1)] as usize;
+                    let answers = self.answer(*tree, std::array::from_fn(|place| rows[index(place)]));
+                    some.iter().zip(answers).for_each(|(index, answer)| sums[*index as usize] += answer);
                 }
             }
             unsure.retain(|index| sums[*index as usize].abs() < SURE);
@@ -97,9 +108,11 @@ fn read_node(bytes: &[u8], (index, size): (usize, usize), features: usize) -> Op
     let short = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let value = f32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?);
     let node = Node { feature: short(0)?, low: short(2)?, high: short(4)?, value };
+    if node.feature == LEAF {
+        return value.is_finite().then_some(Node { feature: 0, low: 0, high: 0, value });
+    }
     let is_inside = |step: u16| step > 0 && index + usize::from(step) < size;
-    let is_whole = node.feature == LEAF
-        || (usize::from(node.feature) < features && is_inside(node.low) && is_inside(node.high));
+    let is_whole = usize::from(node.feature) < features && is_inside(node.low) && is_inside(node.high);
     (value.is_finite() && is_whole).then_some(node)
 }
 
