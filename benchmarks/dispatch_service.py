@@ -98,7 +98,10 @@ def _family(pid: int) -> list[int]:
     """Return a process and all its living descendants."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
+        children = ""
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            children = (task / "children").read_text()
+        for child in children.split():
             found += _family(int(child))
     return found
 
