@@ -120,7 +120,7 @@ def read(page: Path = RESULTS) -> Costs:
 
     return Costs(
         links=of("cluster", "27 KB, 1 worker: CPU a page") / 1e6,
-        pages=of("cluster", "27 KB, 1 worker with pages: CPU a page") / 1e6,
+        pages=of("cluster", "27 KB, 1 worker, with pages and an output: CPU a page") / 1e6,
         broker=of("cluster", "27 KB, 1 worker: CPU a page of the broker") / 1e6,
         broker_pages=of("cluster", "27 KB, 1 worker with pages: CPU a page of the broker") / 1e6,
         links_bytes=of("cluster", "Kafka bytes a page, links only"),
