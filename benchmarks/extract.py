@@ -8,6 +8,7 @@ import statistics
 import struct
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,9 @@ CHEAPER = {"rs-trafilatura": 10.0, "trafilatura": 25.0}
 BEST = "rs-trafilatura"
 
 OURS, SMOOTHIE = "lycosa", "dom_smoothie"
+
+#: Sets with many pages of a site, and the pages of a site from which its template is learnt.
+SITES, LEARNT = ("cleanportaleval",), 4
 
 #: Samples of the bootstrap.
 SAMPLES = 2_000
@@ -68,8 +72,9 @@ def _extract(report: Report, options: Options, cores: Cores, folder: Path) -> No
             progress(f"{name}: {len(judged)} pages")
             made[name] = _run(_command(name), judged, cores)
     progress("training for each of five folds on the others")
-    held_out = Made(_held_out(found, judged), made[OURS].milliseconds)
-    _tell(report, judged, {**made, OURS: held_out})
+    texts, with_templates = _held_out(found, judged)
+    _tell(report, judged, {**made, OURS: Made(texts, made[OURS].milliseconds)})
+    _tell_templates(report, judged, texts, with_templates)
     report.notes.append(
         "quality of ours: five folds by domain, each judged by models that were trained on the other four; cost: the "
         "models of this version, which were trained on all"
@@ -115,23 +120,45 @@ def _run(command: Sequence[str], found: Sequence[Page], cores: Cores) -> Made:
     return made
 
 
-def _held_out(found: Sequence[Page], judged: Sequence[Page]) -> dict[str, str]:
-    """Our texts, of each page by models that have not seen its domain."""
+def _held_out(found: Sequence[Page], judged: Sequence[Page]) -> tuple[dict[str, str], dict[str, str]]:
+    """Our texts, of each page by models that have not seen its domain; and those of pages whose sites' templates are known."""
     try:
         from tools.text_model.corpus import FOLDS
         from tools.text_model.described import Blocks
         from tools.text_model.training import Training, choose, prepare
     except ImportError as error:
         raise BenchmarkError(f"{error.name} is missing: pip install lightgbm scipy") from None
-    blocks = Blocks()
+    blocks, texts, with_templates = Blocks(), dict[str, str](), dict[str, str]()
     prepare(blocks, found)
-    training, texts = Training(blocks, found), {}
+    training = Training(blocks, found)
     for fold in range(FOLDS):
         learnt = training.learn(set(range(FOLDS)) - {fold})
+        # A site is in one fold: its pages come one after the other, as in a crawl.
+        pages = Counter[str]()
         for page in (page for page in judged if page.fold == fold):
-            texts[page.name] = choose(page, training.judge(page, learnt)[-1])
+            likely = training.judge(page, learnt)[-1]
+            texts[page.name] = choose(page, likely)
+            if page.kind in SITES:
+                is_known = blocks.boilerplate(page, page.domain)
+                pages[page.domain] += 1
+                if pages[page.domain] > LEARNT:
+                    with_templates[page.name] = choose(page, likely * ~is_known)
         progress(f"fold {fold + 1} of {FOLDS}")
-    return texts
+    return texts, with_templates
+
+
+def _tell_templates(
+    report: Report, judged: Sequence[Page], texts: dict[str, str], with_templates: dict[str, str]
+) -> None:
+    """Add what templates of sites gain."""
+    from tools.text_model.scores import word_f1
+
+    some = [page for page in judged if page.name in with_templates]
+    for name, made in (("without", texts), ("with", with_templates)):
+        rates = [word_f1(page.gold, made[page.name]) for page in some]
+        if rates:
+            text = f"word F1 of {len(rates)} pages of sites with {LEARNT} pages before them, {name} templates"
+            report.figures.append(Figure.of(text, "", [statistics.mean(rates)]))
 
 
 def _tell(report: Report, judged: Sequence[Page], made: dict[str, Made]) -> None:

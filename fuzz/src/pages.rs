@@ -200,7 +200,12 @@ type Field = (Box<str>, Box<[u8]>);
 
 /// Small limits of a page.
 fn settings() -> Settings {
-    let limits = Settings { links: MAX_LINKS, link_bytes: LINK_BYTES, title_bytes: TITLE_BYTES, ..Settings::default() };
+    let limits = Settings {
+        links: MAX_LINKS,
+        link_bytes: LINK_BYTES,
+        title_bytes: TITLE_BYTES,
+        ..Settings::default()
+    };
     Settings { refusals: false, ..limits }
 }
 

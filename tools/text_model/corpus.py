@@ -42,9 +42,9 @@ class Page:
 
 
 def domain_of(row: dict[str, Any]) -> str:
-    """The domain of a page; its own name if it is not known."""
-    host = urlsplit(row.get("url") or "").hostname or row["id"]
-    return ".".join(host.split(".")[-2:])
+    """The domain of a page; if it is not known the beginning of its name, which pages of one site have in common."""
+    host = urlsplit(row.get("url") or "").hostname
+    return ".".join(host.split(".")[-2:]) if host else str(row["id"]).rpartition("_")[0] or str(row["id"])
 
 
 def fold_of(domain: str) -> int:

@@ -64,6 +64,11 @@ class Blocks:
         count = int(struct.unpack("<I", out.read(4))[0])
         page.of_kind = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
 
+    def boilerplate(self, page: Page, site: str) -> NDArray[np.bool_]:
+        """Of each block of a page, whether earlier pages of its site have it; the page is learnt."""
+        out = self._send(b"U" + site.encode(), b"S" + page.html)
+        return np.frombuffer(out.read(len(page.texts)), np.uint8).astype(np.bool_)
+
     def describe(self, page: Page, kinds: Rows, first: Rows | None = None) -> Rows:
         """The numbers of a page's blocks; with first probabilities those of the context behind them."""
         given = b"" if first is None else first.astype("<f4").tobytes()

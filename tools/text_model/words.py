@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Sequence
 
@@ -9,9 +10,12 @@ import numpy as np
 
 from tools.text_model.corpus import FOLDS, Page
 from tools.text_model.described import SOURCES
+from tools.text_model.kinds import KINDS, kind_of
 
 #: Domains that a word has to be of; of how many its share is taken to be the usual one.
 LEAST, DOUBT = 4, 4.0
+#: Kinds of pages that have little else than prose: of the others there are tables of their own, too.
+PROSE = KINDS.index("article"), KINDS.index("documentation")
 
 
 class Words:
@@ -24,9 +28,10 @@ class Words:
         for page in found:
             fold_of_domain[domains[page.domain]] = page.fold
         self.hashes, self._counts = [], []
-        for source in range(SOURCES):
+        others = [page for page in found if kind_of(page) not in (None, *PROSE)]
+        for some, source in itertools.product((found, others), range(SOURCES)):
             pairs, good, weight = [], [], []
-            for page in found:
+            for page in some:
                 blocks, hashes = page.tokens[source] >> 32, page.tokens[source] & 0xFFFFFFFF
                 pairs.append(hashes << 20 | domains[page.domain])
                 weight.append(page.weights[blocks])
@@ -46,7 +51,7 @@ class Words:
 
     def tables(self, folds: set[int]) -> bytes:
         """The tables of some folds, as `crates/text/src/tokens.rs` reads them."""
-        encoded = b"lycotab1"
+        encoded = b"lycotab2"
         for hashes, counts in zip(self.hashes, self._counts, strict=True):
             good, bad = counts[:, sorted(folds)].sum(1)
             prior = good.sum() / (good.sum() + bad.sum())

@@ -6,6 +6,7 @@
 //!   W: a page (HTML, UTF-8); answered by the words of its blocks
 //!   U: the URL of the page that comes next; nothing is answered
 //!   K: a page; answered by how many words tell of its kind, and by these
+//!   S: a page of the site of the last URL; answered by a byte for each block: 1 if earlier pages of the site have it
 //!   D: a page; two more frames have the probabilities of its kind, and first ones of its blocks (f32 each, or nothing);
 //!      answered by what they are
 //! words of a block: of each source how many, and their hashes
@@ -20,10 +21,14 @@ use lycosa_text::blocks::Blocks;
 use lycosa_text::context::{COUNT, context};
 use lycosa_text::features::{NAMES, features};
 use lycosa_text::kind::words_of_page;
+use lycosa_text::templates::Templates;
 use lycosa_text::tokens::{Tables, words_of_blocks};
 
 /// Elements around a block whose classes are words of it.
 const AROUND: usize = 8;
+
+/// Sites whose templates are kept.
+const SITES: usize = 1_000;
 
 fn main() -> io::Result<()> {
     let (mut from, mut into) = (io::stdin().lock(), io::stdout().lock());
@@ -32,7 +37,7 @@ fn main() -> io::Result<()> {
         let names = NAMES.iter().map(ToString::to_string).chain(context);
         return writeln!(into, "{}", names.collect::<Vec<_>>().join("\n"));
     }
-    let (mut tables, mut url) = (Tables::default(), String::new());
+    let (mut tables, mut url, mut templates) = (Tables::default(), String::new(), Templates::new(SITES));
     while let Some(given) = frame(&mut from)? {
         let Some((command, given)) = given.split_first() else { continue };
         match command {
@@ -52,6 +57,11 @@ fn main() -> io::Result<()> {
                 let words = words_of_page(&tree, &Blocks::of(&tree), &url);
                 put(&mut into, words.len() as u32)?;
                 words.iter().try_for_each(|word| put(&mut into, *word))?;
+            }
+            b'S' => {
+                let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
+                let flags = templates.learn(&url, &Blocks::of(&tree));
+                into.write_all(&flags.into_iter().map(u8::from).collect::<Vec<_>>())?;
             }
             _ => {
                 let (Some(kinds), Some(first)) = (frame(&mut from)?, frame(&mut from)?) else { break };

@@ -171,7 +171,8 @@ pub fn first_words_of(text: &str, most: usize) -> Vec<u32> {
     if text.is_ascii() {
         for byte in text.bytes() {
             if byte.is_ascii_alphanumeric() {
-                hash = (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193).wrapping_add(1);
+                hash =
+                    (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193).wrapping_add(1);
             } else if hash != 0 {
                 words.push(std::mem::take(&mut hash));
                 if words.len() >= most {

@@ -81,13 +81,13 @@ impl Surroundings {
     pub fn of(
         blocks: &Blocks,
         texts: &[TextFigures],
-        said: &[Evidence],
+        said: &[[Evidence; 2]],
         headings: &[u8],
         title: Option<usize>,
     ) -> Self {
         let mut found = Surroundings { outlines: outlines(said, headings), ..Surroundings::default() };
         found.sum(blocks, texts, headings);
-        found.lead(blocks, said);
+        found.find_leads(blocks, said);
         let title = title.map_or(0, |at| blocks.all[at].container);
         found.with_title = nearest(blocks, title);
         found.with_prose = nearest(blocks, found.most_of_prose(blocks));
@@ -112,7 +112,7 @@ impl Surroundings {
     }
 
     /// Finds the first block of each container, and what it says.
-    fn lead(&mut self, blocks: &Blocks, said: &[Evidence]) {
+    fn find_leads(&mut self, blocks: &Blocks, said: &[[Evidence; 2]]) {
         self.first = vec![u32::MAX; blocks.containers.len()];
         for (index, block) in blocks.all.iter().enumerate().rev() {
             self.first[block.container as usize] = index as u32;
@@ -122,17 +122,19 @@ impl Surroundings {
             let parent = blocks.containers[index].parent as usize;
             self.first[parent] = self.first[parent].min(self.first[index]);
         }
-        let lead = |(container, first): (&crate::blocks::Container, &u32)| match blocks.all.get(*first as usize) {
-            Some(block) if container.blocks > 1 && block.words <= SHORT => said[*first as usize].mean,
-            _ => 0.0,
-        };
+        let lead =
+            |(container, first): (&crate::blocks::Container, &u32)| match blocks.all.get(*first as usize) {
+                Some(block) if container.blocks > 1 && block.words <= SHORT => said[*first as usize][0].mean,
+                _ => 0.0,
+            };
         self.leads = blocks.containers.iter().zip(&self.first).map(lead).collect();
     }
 
     /// The innermost container with most of the page's prose.
     fn most_of_prose(&self, blocks: &Blocks) -> u32 {
         let prose = |container: usize| {
-            let (first, count) = (self.first[container] as usize, blocks.containers[container].blocks as usize);
+            let (first, count) =
+                (self.first[container] as usize, blocks.containers[container].blocks as usize);
             match self.sums.get(first.saturating_add(count)) {
                 Some(end) => end.prose - self.sums[first].prose,
                 None => 0,
@@ -149,7 +151,7 @@ impl Surroundings {
     }
 
     /// What begins the containers around a block: the least of it.
-    pub fn lead(&self, blocks: &Blocks, block: usize) -> f32 {
+    pub fn worst_lead(&self, blocks: &Blocks, block: usize) -> f32 {
         0.0_f32.min(self.leads_around(blocks, block).fold(f32::MAX, f32::min))
     }
 
@@ -209,12 +211,12 @@ impl Surroundings {
 }
 
 /// What the headings above each block say. A heading ends those of its level and of the levels below.
-fn outlines(said: &[Evidence], headings: &[u8]) -> Vec<Outline> {
+fn outlines(said: &[[Evidence; 2]], headings: &[u8]) -> Vec<Outline> {
     let mut open: Vec<(u8, f32)> = Vec::new();
-    let outline = |(said, heading): (&Evidence, &u8)| {
+    let outline = |(said, heading): (&[Evidence; 2], &u8)| {
         if *heading < 7 {
             open.retain(|(level, _)| level < heading);
-            open.push((*heading, said.mean));
+            open.push((*heading, said[0].mean));
         }
         let values = || open.iter().map(|(_, value)| *value);
         Outline {
@@ -268,7 +270,8 @@ mod tests {
     fn surroundings(html: &str, headings: &[u8], said: &[f32]) -> (Blocks, Surroundings) {
         let blocks = Blocks::of(&parse(html, &Limits::default()));
         let texts: Vec<_> = blocks.all.iter().map(|block| TextFigures::of(blocks.text_of(block))).collect();
-        let said: Vec<_> = said.iter().map(|mean| Evidence { mean: *mean, ..Evidence::default() }).collect();
+        let said: Vec<_> =
+            said.iter().map(|mean| [Evidence { mean: *mean, ..Evidence::default() }; 2]).collect();
         let found = Surroundings::of(&blocks, &texts, &said, headings, Some(0));
         (blocks, found)
     }
@@ -286,7 +289,7 @@ mod tests {
     fn an_element_begins_with_what_it_is_about() {
         let html = "<div><div>Related</div><ul><li>a<li>b</ul></div><p>c</p>";
         let (blocks, found) = surroundings(html, &[7; 4], &[-1.5, 0.0, 0.0, 0.0]);
-        assert_eq!((found.lead(&blocks, 2), found.best_lead(&blocks, 2)), (-1.5, 0.0));
+        assert_eq!((found.worst_lead(&blocks, 2), found.best_lead(&blocks, 2)), (-1.5, 0.0));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use lycosa_dom::{NodeId, Tree};
 use crate::blocks::Blocks;
 
 /// The beginning of tables, with the version of their layout.
-const MAGIC: &[u8; 8] = b"lycotab1";
+const MAGIC: &[u8; 8] = b"lycotab2";
 
 /// Where a word stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,15 @@ pub enum Source {
 /// Their number.
 pub const SOURCES: usize = 3;
 
+/// Which pages a value is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// All.
+    All,
+    /// Those that are neither articles nor documentation: what is boilerplate there may be the text here.
+    Others,
+}
+
 /// Words of one element's attributes, at most.
 const MOST: usize = 16;
 
@@ -35,9 +44,9 @@ const DECAY: f32 = 0.7;
 /// Values are kept in steps of this size.
 const STEP: f32 = 1.0 / 32.0;
 
-/// The values of words, by source.
+/// The values of words, by pages and source.
 #[derive(Clone, Debug, Default)]
-pub struct Tables([Table; SOURCES]);
+pub struct Tables([[Table; SOURCES]; 2]);
 
 /// A hash table with linear probing, which is at most half full. A hash of 0 is an empty place.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +57,7 @@ impl Tables {
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes.strip_prefix(MAGIC)?;
         let mut tables = Tables::default();
-        for table in &mut tables.0 {
+        for table in tables.0.iter_mut().flatten() {
             let (count, after) = rest.split_first_chunk::<4>()?;
             let (entries, after) =
                 after.split_at_checked((u32::from_le_bytes(*count) as usize).checked_mul(5)?)?;
@@ -59,8 +68,8 @@ impl Tables {
     }
 
     /// The value of a word; 0: nothing is known of it.
-    pub fn value(&self, source: Source, word: u32) -> f32 {
-        self.0[source as usize].value(word)
+    pub fn value(&self, pages: Pages, source: Source, word: u32) -> f32 {
+        self.0[pages as usize][source as usize].value(word)
     }
 }
 
@@ -133,14 +142,14 @@ impl Evidence {
 }
 
 /// What the classes around each container say: `mean` of its own, and the rest of those around it as well.
-pub fn of_containers(tree: &Tree, blocks: &Blocks, tables: &Tables) -> Vec<Evidence> {
-    let mut found: Vec<Evidence> = Vec::with_capacity(blocks.containers.len());
+pub fn of_containers(tree: &Tree, blocks: &Blocks, tables: &Tables) -> Vec<[Evidence; 2]> {
+    let mut found: Vec<[Evidence; 2]> = Vec::with_capacity(blocks.containers.len());
     let mut words = Vec::new();
     for (index, container) in blocks.containers.iter().enumerate() {
         classes_of(tree, container.node, &mut words);
-        let own = Evidence::of(words.iter().map(|word| tables.value(Source::Class, *word)));
-        let outer = if index == 0 { Evidence::default() } else { found[container.parent as usize] };
-        found.push(own.around(outer));
+        let outer = if index == 0 { Default::default() } else { found[container.parent as usize] };
+        let own = |pages| Evidence::of(words.iter().map(|word| tables.value(pages, Source::Class, *word)));
+        found.push([own(Pages::All).around(outer[0]), own(Pages::Others).around(outer[1])]);
     }
     found
 }
@@ -229,16 +238,16 @@ mod tests {
             bytes.extend(hash.to_le_bytes());
             bytes.push(value.cast_unsigned());
         }
-        bytes.extend([0; 8]);
+        bytes.extend([0; 20]);
         bytes
     }
 
     #[test]
     fn words_have_their_values() {
         let tables = Tables::of(&bytes(&[(7, 32), (9, -64)])).unwrap();
-        let value = |word| tables.value(Source::Class, word);
+        let value = |word| tables.value(Pages::All, Source::Class, word);
         assert_eq!([value(7), value(9), value(8), value(0)], [1.0, -2.0, 0.0, 0.0]);
-        assert_eq!(tables.value(Source::Text, 7), 0.0);
+        assert_eq!(tables.value(Pages::All, Source::Text, 7), 0.0);
     }
 
     #[test]
@@ -263,7 +272,7 @@ mod tests {
             let at = at % damaged.len();
             damaged[at] = byte;
             if let Some(tables) = Tables::of(&damaged) {
-                prop_assert!(tables.value(Source::Class, word).is_finite());
+                prop_assert!(tables.value(Pages::All, Source::Class, word).is_finite());
             }
         }
     }
