@@ -11,7 +11,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO
 
 Extract = Callable[[bytes, str], str]
 
@@ -30,7 +30,7 @@ def _trafilatura() -> Extract:
 
 def _rs_trafilatura() -> Extract:
     extract = importlib.import_module("rs_trafilatura").extract
-    return lambda html, url: _text(extract(html.decode("utf-8", "replace")))
+    return lambda html, url: str(extract(html.decode("utf-8", "replace"), url=url or None).main_content or "")
 
 
 def _resiliparse() -> Extract:
@@ -39,8 +39,8 @@ def _resiliparse() -> Extract:
 
 
 def _readability() -> Extract:
-    document, lxml_html = importlib.import_module("readability").Document, importlib.import_module("lxml.html")
-    return lambda html, url: lxml_html.fromstring(document(html).summary()).text_content()
+    document = importlib.import_module("readability").Document
+    return lambda html, url: _text_of(document(html).summary())
 
 
 def _justext() -> Extract:
@@ -50,16 +50,8 @@ def _justext() -> Extract:
 
 
 def _magic_html() -> Extract:
-    extractor, lxml_html = (
-        importlib.import_module("magic_html").GeneralExtractor(),
-        importlib.import_module("lxml.html"),
-    )
-
-    def extract(html: bytes, url: str) -> str:
-        found = extractor.extract(html.decode("utf-8", "replace"), base_url=url)["html"]
-        return str(lxml_html.fromstring(found).text_content()) if found.strip() else ""
-
-    return extract
+    extractor = importlib.import_module("magic_html").GeneralExtractor()
+    return lambda html, url: _text_of(extractor.extract(html.decode("utf-8", "replace"), base_url=url)["html"])
 
 
 def _gne() -> Extract:
@@ -80,12 +72,22 @@ EXTRACTORS: dict[str, tuple[Callable[[], Extract], tuple[str, ...]]] = {
 }
 
 
-def _text(found: Any) -> str:
-    """The text of a result, whatever its type."""
-    for name in ("content_text", "content", "text"):
-        if isinstance(value := getattr(found, name, None), str):
-            return value
-    return found if isinstance(found, str) else ""
+#: Elements whose text is apart from what is around them.
+_BLOCKS = frozenset(
+    "address article aside blockquote br dd div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre "
+    "section table tbody td tfoot th thead tr ul".split()
+)
+
+
+def _text_of(html: str) -> str:
+    """The text of HTML, with line breaks where blocks end, so that no words are joined."""
+    if not html.strip():
+        return ""
+    root = importlib.import_module("lxml.html").fromstring(html)
+    for element in root.iter():
+        if element.tag in _BLOCKS:
+            element.text, element.tail = f"\n{element.text or ''}", f"\n{element.tail or ''}"
+    return str(root.text_content())
 
 
 def main(name: str) -> None:

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use cpu_time::ProcessTime;
-use dom_smoothie::{Config, Readability};
+use dom_smoothie::{Config, Readability, TextMode};
 
 fn main() -> io::Result<()> {
     let (mut source, mut sink) = (io::stdin().lock(), io::stdout().lock());
@@ -20,9 +20,14 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
+/// Its defaults, with line breaks between blocks: without them words of two blocks are one.
+fn config() -> Config {
+    Config { text_mode: TextMode::Formatted, ..Config::default() }
+}
+
 fn extract(html: &str, url: &str) -> String {
     let url = (!url.is_empty()).then_some(url);
-    let read = Readability::new(html, url, Some(Config::default())).or_else(|_| Readability::new(html, None, None));
+    let read = Readability::new(html, url, Some(config())).or_else(|_| Readability::new(html, None, Some(config())));
     read.and_then(|mut page| page.parse()).map(|article| article.text_content.to_string()).unwrap_or_default()
 }
 
