@@ -13,6 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from confluent_kafka import (
@@ -38,6 +39,9 @@ logger = logging.getLogger("lycosa")
 
 #: Seconds after which a commit is given up: whether it succeeded is unknown then.
 COMMIT = 8.0
+
+#: Seconds after which a step of a commit that has not returned in time is left behind.
+LATE = 2.0
 
 #: Seconds for which a request that only asks may take.
 ASK = 30.0
@@ -69,6 +73,24 @@ def _unavailable() -> Iterator[None]:
         yield
     except KafkaException as error:
         raise Unavailable(error.args[0].str()) from None
+
+
+def _bounded(work: Callable[[float], T], within: float) -> T:
+    """Return what a step of a transaction returns, which is told how many seconds it may take.
+
+    Raises TimeoutError if it takes longer: librdkafka can wait without end for a coordinator that is gone (its issues
+    5456 and 5511). The thread that waits is left behind with its producer, whose transaction the brokers abort.
+    """
+    done: Future[T] = Future()
+
+    def call() -> None:
+        try:
+            done.set_result(work(within))
+        except Exception as error:  # whatever it is, the caller raises it
+            done.set_exception(error)
+
+    threading.Thread(target=call, name="lycosa-commit", daemon=True).start()
+    return done.result(within + LATE)
 
 
 class KafkaBroker:
@@ -350,7 +372,9 @@ class KafkaBroker:
         """Do one step of a commit, again where that is allowed; raises Aborted or Fenced."""
         while True:
             try:
-                return work(max(deadline - time.monotonic(), 0.1))
+                return _bounded(work, max(deadline - time.monotonic(), 0.1))
+            except TimeoutError:
+                raise self._given_up("the client does not return from a step of a transaction") from None
             except KafkaException as exception:
                 error: KafkaError = exception.args[0]
                 if error.fatal():
@@ -374,7 +398,9 @@ class KafkaBroker:
         if self._producer is None:
             raise self._given_up("no transaction could be begun")
         try:
-            self._producer.abort_transaction(PATIENCE)
+            _bounded(self._producer.abort_transaction, PATIENCE)
+        except TimeoutError:
+            raise self._given_up("the client does not return from the end of a transaction") from None
         except KafkaException as error:
             raise self._given_up(error.args[0].str()) from None
 
