@@ -137,16 +137,35 @@ impl Blocks {
     }
 }
 
-/// Words in a piece of text without spaces: of scripts that have none between words, each character is one.
-pub fn words_in(piece: &str) -> u32 {
-    let (mut words, mut is_in_word) = (0, false);
-    for character in piece.chars() {
-        let is_alone = is_of_script_without_spaces(character);
-        let is_word = character.is_alphanumeric() || character == '_';
-        words += u32::from(is_word && (is_alone || !is_in_word));
-        is_in_word = is_word && !is_alone;
+/// A run of characters without whitespace.
+struct Piece {
+    bytes: usize,
+    characters: u32,
+    /// Runs of letters and digits in it; of scripts that have no spaces between words each character is one.
+    words: u32,
+}
+
+impl Piece {
+    /// The run at the beginning of a text; `None`: there is none.
+    fn of(text: &str) -> Option<Self> {
+        let mut piece = Piece { bytes: text.len(), characters: 0, words: 0 };
+        let mut is_in_word = false;
+        for (at, character) in text.char_indices() {
+            if character.is_whitespace() {
+                piece.bytes = at;
+                break;
+            }
+            // Most characters are ASCII, of which no table has to be asked.
+            let (is_word, is_alone) = match character.is_ascii() {
+                true => (character.is_ascii_alphanumeric() || character == '_', false),
+                false => (character.is_alphanumeric(), is_of_script_without_spaces(character)),
+            };
+            piece.characters += 1;
+            piece.words += u32::from(is_word && (is_alone || !is_in_word));
+            is_in_word = is_word && !is_alone;
+        }
+        (piece.bytes > 0).then_some(piece)
     }
-    words
 }
 
 /// Whether a character belongs to a script that has no spaces between words.

@@ -77,8 +77,10 @@ pub(super) fn is_hidden(tree: &Tree, node: NodeId) -> bool {
         "hidden" => value != "until-found",
         "aria-hidden" => value == "true",
         "style" => {
-            let style: String = value.chars().filter(|c| !c.is_whitespace()).collect();
-            style.contains("display:none") || style.contains("visibility:hidden")
+            (value.contains("none") || value.contains("hidden")) && {
+                let style: String = value.chars().filter(|c| !c.is_whitespace()).collect();
+                style.contains("display:none") || style.contains("visibility:hidden")
+            }
         }
         _ => false,
     })

@@ -3,7 +3,7 @@
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use super::elements::{adds_place, is_hidden, is_permalink, place_of};
-use super::{Block, Blocks, Container, MOST, Place, Within, words_in};
+use super::{Block, Blocks, Container, MOST, Piece, Place, Within};
 
 /// An element that the walk is in.
 #[derive(Clone, Copy, Debug)]
@@ -210,11 +210,13 @@ impl<'a> Walk<'a> {
     /// Text of the page.
     fn text(&mut self, node: NodeId, text: &str) {
         let level = self.levels[self.levels.len() - 1];
-        for (index, part) in text.split(|c: char| c.is_whitespace()).enumerate() {
-            self.space |= index > 0;
-            if !part.is_empty() {
-                self.word(node, part, level);
-            }
+        let mut rest = text;
+        loop {
+            let trimmed = rest.trim_start();
+            self.space |= trimmed.len() < rest.len();
+            let Some(piece) = Piece::of(trimmed) else { break };
+            rest = &trimmed[piece.bytes..];
+            self.word(node, &trimmed[..piece.bytes], &piece, level);
         }
         if level.preformatted && self.open.is_some() && text.ends_with('\n') {
             self.blocks.text.push('\n');
@@ -223,7 +225,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A piece of text without whitespace.
-    fn word(&mut self, node: NodeId, word: &str, level: Level) {
+    fn word(&mut self, node: NodeId, word: &str, piece: &Piece, level: Level) {
         let start = self.blocks.text.len();
         if self.open.is_none() {
             self.open = Some(Block {
@@ -249,12 +251,11 @@ impl<'a> Walk<'a> {
         (self.space, self.line_breaks) = (false, 0);
         self.blocks.text.push_str(word);
         let Some(open) = &mut self.open else { return };
-        let characters = word.chars().count() as u32;
         open.nodes.1 = node;
-        open.characters += characters;
-        open.linked += if level.link { characters } else { 0 };
-        open.strong += if level.strong { characters } else { 0 };
-        open.words += words_in(word);
+        open.characters += piece.characters;
+        open.linked += if level.link { piece.characters } else { 0 };
+        open.strong += if level.strong { piece.characters } else { 0 };
+        open.words += piece.words;
         open.text.end = self.blocks.text.len();
     }
 
