@@ -34,6 +34,7 @@ class Page:
     texts: list[str] = field(default_factory=list)
     words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     domain: str = ""
+    stated: str = ""  # in place of a text that it has not
     url: str = ""
     of_kind: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # words that tell of it
     tokens: list[NDArray[np.int64]] = field(default_factory=list)  # block << 32 | hash, by source

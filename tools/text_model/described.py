@@ -64,6 +64,11 @@ class Blocks:
         count = int(struct.unpack("<I", out.read(4))[0])
         page.of_kind = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
 
+    def stated(self, page: Page) -> str:
+        """What a page states in place of a text that it has not."""
+        out = self._send(b"F" + page.html)
+        return out.read(int(struct.unpack("<I", out.read(4))[0])).decode()
+
     def boilerplate(self, page: Page, site: str) -> NDArray[np.bool_]:
         """Of each block of a page, whether earlier pages of its site have it; the page is learnt."""
         out = self._send(b"U" + site.encode(), b"S" + page.html)
@@ -81,8 +86,4 @@ class Blocks:
         page.words = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
         page.texts = [out.read(number()).decode() for _ in range(count)]
         numbers = np.frombuffer(out.read(4 * number()), "<f4")
-        width = len(self.names)
-        own = numbers[: count * width].reshape(count, width)
-        if first is None:
-            return own
-        return np.hstack([own, numbers[count * width :].reshape(count, self.context)])
+        return numbers.reshape(count, len(self.names) + (0 if first is None or count == 0 else self.context))

@@ -52,6 +52,7 @@ def prepare(blocks: Blocks, found: Sequence[Page]) -> None:
     for page in found:
         blocks.describe(page, np.zeros(len(KINDS), np.float32))
         label(page)
+        page.stated = blocks.stated(page)
         blocks.words(page)
         blocks.words_of_kind(page)
 
@@ -122,7 +123,9 @@ def probabilities(model: lightgbm.Booster, rows: Rows) -> Rows:
 
 
 def choose(page: Page, found: Rows) -> str:
-    """The text with the greatest expected F1."""
+    """The text with the greatest expected F1; or what the page states in place of a text."""
+    if page.stated:
+        return page.stated
     order = np.argsort(-found, kind="stable")
     words = np.maximum(page.words, 1)[order]
     likely = found[order] * words

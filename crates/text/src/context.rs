@@ -36,8 +36,8 @@ impl Mean {
     }
 }
 
-/// Returns the numbers of all blocks of a page, [`COUNT`] of each. `first`: a probability of each block.
-pub fn context(blocks: &Blocks, first: &[f32]) -> Vec<f32> {
+/// Writes the numbers of all blocks of a page, [`COUNT`] of each, at the end of each row. `first`: a probability of each block.
+pub fn context(blocks: &Blocks, first: &[f32], rows: &mut [f32], width: usize) {
     let words: Vec<f32> = blocks.all.iter().map(|block| block.words.max(1) as f32).collect();
     let mut of_containers = vec![Mean::default(); blocks.containers.len()];
     let mut alike = HashMap::<u32, Mean>::new();
@@ -56,8 +56,9 @@ pub fn context(blocks: &Blocks, first: &[f32]) -> Vec<f32> {
         outer.most = outer.most.max(inner.most);
     }
     let runs = runs(first);
-    let mut numbers = Vec::with_capacity(first.len() * COUNT);
-    for (index, block) in blocks.all.iter().enumerate() {
+    let mut numbers = Vec::with_capacity(COUNT);
+    for ((index, block), row) in blocks.all.iter().enumerate().zip(rows.chunks_exact_mut(width)) {
+        numbers.clear();
         numbers.push(first[index]);
         for offset in (-NEAR..0).chain(1..=NEAR) {
             let near = index.checked_add_signed(offset).and_then(|near| first.get(near));
@@ -73,8 +74,8 @@ pub fn context(blocks: &Blocks, first: &[f32]) -> Vec<f32> {
         numbers.extend([same.mean(), same.most, whole.mean(), whole.most]);
         let run = runs[index];
         numbers.extend([run.before, run.after, run.share_before, run.share_after]);
+        row[width - COUNT..].copy_from_slice(&numbers);
     }
-    numbers
 }
 
 /// How far the next likely blocks are.
@@ -136,10 +137,10 @@ mod tests {
     #[test]
     fn each_block_has_its_numbers() {
         let blocks = Blocks::of(&parse("<p>a<p>b<div>c</div>", &Limits::default()));
-        let numbers = context(&blocks, &[0.9, 0.5, 0.1]);
-        assert_eq!(numbers.len(), 3 * COUNT);
-        assert!(numbers.iter().all(|number| number.is_finite()));
-        assert_eq!(&numbers[COUNT..COUNT + 6], [0.5, -1.0, -1.0, -1.0, 0.9, 0.1]);
+        let mut rows = vec![f32::NAN; 3 * (COUNT + 1)];
+        context(&blocks, &[0.9, 0.5, 0.1], &mut rows, COUNT + 1);
+        assert_eq!(rows.iter().filter(|number| number.is_nan()).count(), 3, "what is before them stays");
+        assert_eq!(&rows[COUNT + 2..COUNT + 8], [0.5, -1.0, -1.0, -1.0, 0.9, 0.1]);
     }
 
     #[test]

@@ -15,10 +15,14 @@ use crate::features::{NAMES, features};
 use crate::kind::{KINDS, Kind, Kinds, likeliest, words_of_page};
 use crate::markdown::{self, markdown};
 use crate::model::Model;
+use crate::stated;
 use crate::tokens::Tables;
 
 /// A page whose likeliest kind is less likely than this is of no kind.
 const LIKELY: f32 = 0.35;
+
+/// Words of a page's text below which what it states beside it may be its text: the page is an empty frame that scripts fill.
+const FEW: u32 = 20;
 
 /// What is learnt of the development pages by `tools/text_model`.
 struct Learnt {
@@ -76,6 +80,8 @@ pub struct Page {
     pub kind: Option<Kind>,
     /// The expected F1 of the main text's words, from 0 to 1.
     pub confidence: f32,
+    /// What it states beside its text, if that is made by scripts; else empty.
+    stated: String,
 }
 
 impl Page {
@@ -89,13 +95,22 @@ impl Page {
         let blocks = Blocks::of(&tree);
         let Some(learnt) = learnt() else {
             let (is_chosen, probabilities) = (vec![true; blocks.all.len()], vec![0.5; blocks.all.len()]);
-            return Page { tree, blocks, is_chosen, probabilities, kind: None, confidence: 0.0 };
+            return Page {
+                tree,
+                blocks,
+                is_chosen,
+                probabilities,
+                kind: None,
+                confidence: 0.0,
+                stated: String::new(),
+            };
         };
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
-        let numbers = features(&tree, &blocks, &learnt.tables, &kinds);
-        let first = learnt.first.probabilities(&numbers);
-        let around = context(&blocks, &first);
-        let mut probabilities = learnt.second.probabilities(&joined(&numbers, &around));
+        let width = NAMES.len() + COUNT;
+        let mut rows = features(&tree, &blocks, &learnt.tables, &kinds, width);
+        let first = learnt.first.probabilities(&rows, width);
+        context(&blocks, &first, &mut rows, width);
+        let mut probabilities = learnt.second.probabilities(&rows, width);
         for (probability, _) in probabilities
             .iter_mut()
             .zip(is_boilerplate(&blocks))
@@ -104,13 +119,17 @@ impl Page {
             *probability = 0.0;
         }
         let (is_chosen, confidence) = choose(&blocks, &probabilities);
-        Page { tree, blocks, is_chosen, probabilities, kind: kind(&kinds), confidence }
+        let stated = stated(&tree, &blocks);
+        Page { tree, blocks, is_chosen, probabilities, kind: kind(&kinds), confidence, stated }
     }
 
-    /// The chosen blocks, with what they are.
+    /// The chosen blocks, with what they are; or the paragraphs of what is stated.
     pub fn chosen(&self) -> impl Iterator<Item = (Role, &str)> {
-        let chosen = self.blocks.all.iter().zip(&self.is_chosen).filter(|(_, is_chosen)| **is_chosen);
-        chosen.map(|(block, _)| (self.role(block), self.blocks.text_of(block)))
+        let is_stated = !self.stated.is_empty();
+        let chosen =
+            self.blocks.all.iter().zip(&self.is_chosen).filter(move |(_, is_it)| **is_it && !is_stated);
+        let chosen = chosen.map(|(block, _)| (self.role(block), self.blocks.text_of(block)));
+        chosen.chain(self.stated.lines().map(|line| (Role::Paragraph, line)))
     }
 
     /// The main text: a line for each block.
@@ -125,6 +144,9 @@ impl Page {
 
     /// The main text as Markdown.
     pub fn markdown(&self, options: markdown::Options) -> String {
+        if !self.stated.is_empty() {
+            return self.stated.lines().map(|line| format!("{line}\n\n")).collect();
+        }
         markdown(&self.tree, &self.blocks, &self.is_chosen, options)
     }
 
@@ -157,19 +179,19 @@ impl Page {
     }
 }
 
+/// What a page states, if it has nearly no text of its own, and less than that.
+pub fn stated(tree: &Tree, blocks: &Blocks) -> String {
+    let words = blocks.containers[0].words;
+    if words >= FEW {
+        return String::new();
+    }
+    let text = stated::text_of(tree);
+    if text.split_whitespace().count() > words as usize { text } else { String::new() }
+}
+
 /// The kind, if one is likely.
 fn kind(probabilities: &[f32; KINDS]) -> Option<Kind> {
     probabilities.iter().any(|probability| *probability >= LIKELY).then(|| likeliest(probabilities))
-}
-
-/// Rows of numbers, with more numbers behind each.
-fn joined(rows: &[f32], more: &[f32]) -> Vec<f32> {
-    let mut all = Vec::with_capacity(rows.len() + more.len());
-    for (row, more) in rows.chunks_exact(NAMES.len()).zip(more.chunks_exact(COUNT)) {
-        all.extend_from_slice(row);
-        all.extend_from_slice(more);
-    }
-    all
 }
 
 #[cfg(test)]
@@ -205,6 +227,13 @@ mod tests {
         assert_eq!(page.kind, Some(Kind::Article));
         assert!(page.confidence > 0.7, "{}", page.confidence);
         assert!(page.markdown(markdown::Options::default()).starts_with("# The harbour\n"));
+    }
+
+    #[test]
+    fn a_page_that_scripts_fill_says_what_it_states() {
+        let html = r#"<body><div id=app></div><script type="application/ld+json">{"articleBody": "The harbour was rebuilt."}</script>"#;
+        assert_eq!(page(html).text(), "The harbour was rebuilt.\n");
+        assert_eq!(page(html).markdown(markdown::Options::default()), "The harbour was rebuilt.\n\n");
     }
 
     #[test]

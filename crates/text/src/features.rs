@@ -239,11 +239,18 @@ features! { |at|
     page_service = at.page.kinds[6],
 }
 
-/// Returns the numbers of all blocks of a page, one block after the other: [`NAMES`] of each. kinds: probabilities of the page's kind.
-pub fn features(tree: &Tree, blocks: &Blocks, tables: &Tables, kinds: &[f32; KINDS]) -> Vec<f32> {
+/// Returns the numbers of all blocks of a page, one block after the other: [`NAMES`] of each, and zeros up to the width. kinds:
+/// probabilities of the page's kind.
+pub fn features(
+    tree: &Tree,
+    blocks: &Blocks,
+    tables: &Tables,
+    kinds: &[f32; KINDS],
+    width: usize,
+) -> Vec<f32> {
     let mut page = Page::of(tree, blocks, tables);
     page.kinds = *kinds;
-    let mut numbers = Vec::with_capacity(blocks.all.len() * NAMES.len());
+    let mut numbers = Vec::with_capacity(blocks.all.len() * width);
     for (index, block) in blocks.all.iter().enumerate() {
         let mut around = [0; AROUND];
         let mut container = block.container;
@@ -252,6 +259,7 @@ pub fn features(tree: &Tree, blocks: &Blocks, tables: &Tables, kinds: &[f32; KIN
             container = blocks.containers[container as usize].parent;
         }
         At { page: &page, index, block, text: &page.texts[index], around }.append(&mut numbers);
+        numbers.resize((index + 1) * width, 0.0);
     }
     numbers
 }
@@ -269,7 +277,7 @@ mod tests {
     fn numbers(html: &str) -> Vec<HashMap<&'static str, f32>> {
         let tree = parse(html, &Limits::default());
         let blocks = Blocks::of(&tree);
-        let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS]);
+        let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS], NAMES.len());
         all.chunks(NAMES.len()).map(|row| NAMES.iter().copied().zip(row.iter().copied()).collect()).collect()
     }
 
@@ -293,7 +301,7 @@ mod tests {
         fn every_number_is_finite(html in "(<(div|p|h1|table|td|li|a href=/|nav|br)>|</(div|p|li|a)>|[a-z0-9., ]{0,9}|[一-三]){0,60}") {
             let tree = parse(&html, &Limits::default());
             let blocks = Blocks::of(&tree);
-            let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS]);
+            let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS], NAMES.len());
             prop_assert_eq!(all.len(), blocks.all.len() * NAMES.len());
             prop_assert!(all.iter().all(|number| number.is_finite()));
         }
