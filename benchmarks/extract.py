@@ -125,7 +125,7 @@ def _held_out(found: Sequence[Page], judged: Sequence[Page]) -> tuple[dict[str, 
     try:
         from tools.text_model.corpus import FOLDS
         from tools.text_model.described import Blocks
-        from tools.text_model.training import Training, choose, prepare
+        from tools.text_model.training import Training, prepare
     except ImportError as error:
         raise BenchmarkError(f"{error.name} is missing: pip install lightgbm scipy") from None
     blocks, texts, with_templates = Blocks(), dict[str, str](), dict[str, str]()
@@ -137,12 +137,12 @@ def _held_out(found: Sequence[Page], judged: Sequence[Page]) -> tuple[dict[str, 
         pages = Counter[str]()
         for page in (page for page in judged if page.fold == fold):
             likely = training.judge(page, learnt)[-1]
-            texts[page.name] = choose(page, likely)
+            texts[page.name] = blocks.choose(page, likely)
             if page.kind in SITES:
                 is_known = blocks.boilerplate(page, page.domain)
                 pages[page.domain] += 1
                 if pages[page.domain] > LEARNT:
-                    with_templates[page.name] = choose(page, likely * ~is_known)
+                    with_templates[page.name] = blocks.choose(page, likely * ~is_known)
         progress(f"fold {fold + 1} of {FOLDS}")
     return texts, with_templates
 

@@ -13,7 +13,7 @@ T.SETTINGS |= {"num_leaves": a.leaves, "learning_rate": a.rate}; T.STAGES = a.st
 real = T.train
 T.train = lambda training, rows: real(training, rows, a.trees)
 blocks, found = Blocks(), pages(); T.prepare(blocks, found)
-best = {p.name: "\n".join(t for t, part in zip(p.texts, p.labels, strict=True) if part >= 0.5) for p in found}
+best = {p.name: blocks.choose(p, p.labels) for p in found}
 print("oracle", *report(found, best), sep="\n", flush=True)
 tr = T.Training(blocks, found); out = {}; t = time.time()
 for fold in range(FOLDS):
@@ -23,6 +23,6 @@ for fold in range(FOLDS):
         out[p.name] = dict(kind=p.kind, fold=p.fold, words=p.words, texts=p.texts, labels=p.labels, gold=p.gold,
             probs=judged, kinds=tr.kinds.probabilities(p, learnt.kinds), weights=p.weights, rows=tr.rows(p, learnt, judged[0]).astype(np.float32))
     print("fold", fold, round(time.time() - t), flush=True)
-texts = {p.name: T.choose(p, out[p.name]["probs"][-1]) for p in found}
+texts = {p.name: blocks.choose(p, out[p.name]["probs"][-1]) for p in found}
 print("chosen", *report(found, texts), sep="\n", flush=True)
 pickle.dump(dict(pages=out, names=blocks.names, context=blocks.context), open(a.out, "wb"))

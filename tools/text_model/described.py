@@ -64,6 +64,14 @@ class Blocks:
         count = int(struct.unpack("<I", out.read(4))[0])
         page.of_kind = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
 
+    def choose(self, page: Page, probabilities: Rows) -> str:
+        """The text that is chosen by the probabilities of a page's blocks; or what the page states in place of a text."""
+        if page.stated:
+            return page.stated
+        out = self._send(b"C" + page.html, probabilities.astype("<f4").tobytes())
+        is_chosen = out.read(len(page.texts))
+        return "\n".join(text for text, is_it in zip(page.texts, is_chosen, strict=True) if is_it)
+
     def stated(self, page: Page) -> str:
         """What a page states in place of a text that it has not."""
         out = self._send(b"F" + page.html)

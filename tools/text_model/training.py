@@ -122,19 +122,6 @@ def probabilities(model: lightgbm.Booster, rows: Rows) -> Rows:
     return cast(Rows, model.predict(rows)).astype(np.float32) if len(rows) else np.zeros(0, np.float32)
 
 
-def choose(page: Page, found: Rows) -> str:
-    """The text with the greatest expected F1; or what the page states in place of a text."""
-    if page.stated:
-        return page.stated
-    order = np.argsort(-found, kind="stable")
-    words = np.maximum(page.words, 1)[order]
-    likely = found[order] * words
-    expected = 2 * np.cumsum(likely) / (np.cumsum(words) + likely.sum()) if len(order) else np.zeros(0)
-    count = int(np.argmax(expected)) + 1 if len(order) else 0
-    chosen = sorted(order[:count])
-    return "\n".join(page.texts[index] for index in chosen)
-
-
 def encoded(model: lightgbm.Booster) -> bytes:
     """A model as `crates/text/src/model.rs` reads it."""
     trees = model.dump_model()["tree_info"]

@@ -7,6 +7,7 @@
 //!   U: the URL of the page that comes next; nothing is answered
 //!   K: a page; answered by how many words tell of its kind, and by these
 //!   S: a page of the site of the last URL; answered by a byte for each block: 1 if earlier pages of the site have it
+//!   C: a page; one more frame has the probabilities of its blocks (f32 each); answered by a byte for each: 1 if it is chosen
 //!   F: a page; answered by the length of what it states in place of a text that it has not, and by that
 //!   D: a page; two more frames have the probabilities of its kind, and first ones of its blocks (f32 each, or nothing);
 //!      answered by what they are
@@ -19,6 +20,7 @@ use std::io::{self, Read, Write};
 
 use lycosa_dom::{Limits, parse};
 use lycosa_text::blocks::Blocks;
+use lycosa_text::choice::choose;
 use lycosa_text::context::{COUNT, context};
 use lycosa_text::extract::stated;
 use lycosa_text::features::{NAMES, features};
@@ -59,6 +61,12 @@ fn main() -> io::Result<()> {
                 let words = words_of_page(&tree, &Blocks::of(&tree), &url);
                 put(&mut into, words.len() as u32)?;
                 words.iter().try_for_each(|word| put(&mut into, *word))?;
+            }
+            b'C' => {
+                let Some(probabilities) = frame(&mut from)? else { break };
+                let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
+                let (is_chosen, _) = choose(&Blocks::of(&tree), &numbers_of(&probabilities));
+                into.write_all(&is_chosen.into_iter().map(u8::from).collect::<Vec<_>>())?;
             }
             b'F' => {
                 let tree = parse(&String::from_utf8_lossy(given), &Limits::default());

@@ -108,26 +108,6 @@ fn runs(first: &[f32]) -> Vec<Run> {
     runs
 }
 
-/// Chooses the blocks with which the expected F1 of words is greatest: the likeliest ones, as many as that says. Returns that F1, too.
-pub fn choose(blocks: &Blocks, probabilities: &[f32]) -> (Vec<bool>, f32) {
-    let mut order: Vec<usize> = (0..probabilities.len()).collect();
-    order.sort_by(|one, other| probabilities[*other].total_cmp(&probabilities[*one]));
-    let words = |index: usize| blocks.all[index].words.max(1) as f32;
-    let wanted: f32 = order.iter().map(|index| probabilities[*index] * words(*index)).sum();
-    let (mut right, mut chosen, mut best, mut count) = (0.0, 0.0, 0.0, 0);
-    for (place, index) in order.iter().enumerate() {
-        right += probabilities[*index] * words(*index);
-        chosen += words(*index);
-        let expected = 2.0 * right / (chosen + wanted);
-        if expected > best {
-            (best, count) = (expected, place + 1);
-        }
-    }
-    let mut is_chosen = vec![false; probabilities.len()];
-    order.iter().take(count).for_each(|index| is_chosen[*index] = true);
-    (is_chosen, best.min(1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use lycosa_dom::{Limits, parse};
@@ -141,13 +121,5 @@ mod tests {
         context(&blocks, &[0.9, 0.5, 0.1], &mut rows, COUNT + 1);
         assert_eq!(rows.iter().filter(|number| number.is_nan()).count(), 3, "what is before them stays");
         assert_eq!(&rows[COUNT + 2..COUNT + 8], [0.5, -1.0, -1.0, -1.0, 0.9, 0.1]);
-    }
-
-    #[test]
-    fn the_likeliest_are_chosen() {
-        let blocks = Blocks::of(&parse("<p>one two three<p>a<p>four five six", &Limits::default()));
-        assert_eq!(choose(&blocks, &[0.9, 0.1, 0.8]).0, [true, false, true]);
-        assert_eq!(choose(&blocks, &[0.2, 0.05, 0.1]).0, [true, false, false], "something is always chosen");
-        assert_eq!(choose(&Blocks::default(), &[]), (Vec::new(), 0.0));
     }
 }

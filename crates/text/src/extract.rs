@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 use lycosa_dom::{Limits, Tree, parse};
 
 use crate::blocks::{Block, Blocks, Place};
-use crate::context::{COUNT, choose, context};
+use crate::choice::choose;
+use crate::context::{COUNT, context};
 use crate::features::{NAMES, features};
 use crate::kind::{KINDS, Kind, Kinds, likeliest, words_of_page};
 use crate::markdown::{self, markdown};

@@ -1,6 +1,7 @@
 //! A page's text: [`blocks`] divides a page, [`features`] describes each block, [`model`] and [`context`] decide which are its main text.
 
 pub mod blocks;
+pub mod choice;
 pub mod context;
 pub mod dates;
 pub mod density;

@@ -249,7 +249,7 @@ pub fn first_words_of(text: &str, most: usize) -> Vec<u32> {
 }
 
 /// A hash of words in a row.
-fn hash_of(words: &[u32]) -> u32 {
+pub(crate) fn hash_of(words: &[u32]) -> u32 {
     words.iter().fold(0x811c_9dc5, |hash, word| (hash.rotate_left(7) ^ word).wrapping_mul(0x9e37_79b1))
 }
 
