@@ -8,10 +8,8 @@ from tools.text_model.scores import report
 
 a = argparse.ArgumentParser(); a.add_argument("out"); a.add_argument("--trees", type=int, default=T.TREES)
 a.add_argument("--leaves", type=int, default=31); a.add_argument("--stages", type=int, default=2)
-a.add_argument("--rate", type=float, default=0.08); a = a.parse_args()
-T.SETTINGS |= {"num_leaves": a.leaves, "learning_rate": a.rate}; T.STAGES = a.stages
-real = T.train
-T.train = lambda training, rows: real(training, rows, a.trees)
+a.add_argument("--rate", type=float, default=0.08); a.add_argument("--bags", type=int, default=T.BAGS); a = a.parse_args()
+T.SETTINGS |= {"num_leaves": a.leaves, "learning_rate": a.rate}; T.STAGES, T.TREES, T.BAGS = a.stages, a.trees, a.bags
 blocks, found = Blocks(), pages(); T.prepare(blocks, found)
 best = {p.name: blocks.choose(p, p.labels) for p in found}
 print("oracle", *report(found, best), sep="\n", flush=True)
