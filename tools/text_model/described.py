@@ -94,4 +94,4 @@ class Blocks:
         page.words = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
         page.texts = [out.read(number()).decode() for _ in range(count)]
         numbers = np.frombuffer(out.read(4 * number()), "<f4")
-        return numbers.reshape(count, len(self.names) + (0 if first is None or count == 0 else self.context))
+        return numbers.reshape(count, len(self.names) + (0 if first is None else self.context))

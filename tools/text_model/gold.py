@@ -15,8 +15,6 @@ from tools.text_model.corpus import Page
 RUN = 3
 #: Words of a block that is looked for in the gold text before shorter ones.
 LONG = 12
-#: The part of a long block that has to be in the gold text if another block has that already.
-AGAIN = 0.8
 #: The weight of a block: its part of the page's text, to this power, so that pages count alike and long blocks more.
 POWER = 0.6
 TOKEN = re.compile(r"[㐀-鿿豈-﫿぀-ヿ]|[^\W㐀-鿿豈-﫿぀-ヿ]+")
@@ -40,29 +38,20 @@ class Gold:
         words = tokens_of(text)
         self._left = {length: Counter(runs_of(words, length)) for length in range(1, RUN + 1)}
 
-    def part(self, words: Sequence[str]) -> float:
-        """Return the part of some words that the gold text has and nobody has found."""
-        return self._look(words)[0]
-
     def find(self, words: Sequence[str]) -> float:
-        """Return the same; what has half of the words or more is found."""
-        part, found = self._look(words)
-        if part >= 0.5:
-            length = min(RUN, len(words))
-            self._left[length] -= found
-            for other in self._left.keys() - {length}:
-                self._left[other] -= Counter(runs_of(words, other))
-        return part
-
-    def _look(self, words: Sequence[str]) -> tuple[float, Counter[tuple[str, ...]]]:
-        """The part of some words that is there, and the runs that are."""
+        """Return the part of some words that the gold text has; what has half of them or more is found."""
         length = min(RUN, len(words))
         covered, found = [False] * len(words), Counter[tuple[str, ...]]()
         for at, run in enumerate(runs_of(words, length)):
             if self._left[length][run] > found[run]:
                 found[run] += 1
                 covered[at : at + length] = [True] * length
-        return (sum(covered) / len(words) if words else 0.0), found
+        part = sum(covered) / len(words) if words else 0.0
+        if part >= 0.5:
+            self._left[length] -= found
+            for other in self._left.keys() - {length}:
+                self._left[other] -= Counter(runs_of(words, other))
+        return part
 
 
 def label(page: Page) -> None:
@@ -85,11 +74,6 @@ def label(page: Page) -> None:
     short = [index for index in by_length if 0 < len(words[index]) < LONG]
     for index in sorted(short, key=lambda index: (-min(len(words[index]), RUN), distance(index))):
         labels[index] = gold.find(words[index])
-    # What the gold text has once and the page elsewhere as well is of the text in each place: one of them is chosen.
-    whole = Gold(page.gold)
-    for index in long:
-        if labels[index] < 0.5 and (part := whole.part(words[index])) >= AGAIN:
-            labels[index] = part
     page.labels = np.array(labels, np.float32)
     total = max(sum(count for count, part in zip(page.words, labels, strict=True) if part >= 0.5), 1)
     page.weights = np.array([max(count, 1) / total for count in page.words], np.float32) ** POWER

@@ -1,11 +1,11 @@
 //! Which blocks are the main text, by how likely each is: as many of the likeliest ones as are expected to be right, each text once.
 //!
 //! Many pages have their text twice, for wide and narrow screens, or as a summary for scripts. What stands in another place as well is
-//! left out there; what repeats beside itself, such as a chorus, is not.
+//! left out there; what repeats beside itself, such as a chorus, is not, nor are code and tables.
 
 use hashbrown::HashMap;
 
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Place};
 use crate::stated;
 
 /// Words in a row that are compared, words of a text that is compared at all, and the part of it that has to be the same.
@@ -45,10 +45,12 @@ fn leave_out_again(blocks: &Blocks, probabilities: &[f32], order: &mut Vec<usize
     let mut known = HashMap::<u32, u32>::new();
     order.retain(|index| {
         let block = &blocks.all[*index];
-        if probabilities[*index] < FLOOR || (block.words as usize) < LEAST {
+        let container = &blocks.containers[block.container as usize];
+        let may_repeat = container.within.has(Place::Preformatted) || container.within.has(Place::Table);
+        if may_repeat || probabilities[*index] < FLOOR || (block.words as usize) < LEAST {
             return true;
         }
-        let parent = blocks.containers[block.container as usize].parent;
+        let parent = container.parent;
         let words = stated::words_of(blocks.text_of(block));
         let runs = words.windows(RUN).map(stated::hash_of);
         let again = runs.clone().filter(|run| known.get(run).is_some_and(|other| *other != parent)).count();
