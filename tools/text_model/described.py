@@ -65,12 +65,11 @@ class Blocks:
         page.of_kind = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
 
     def choose(self, page: Page, probabilities: Rows) -> str:
-        """The text that is chosen by the probabilities of a page's blocks; or what the page states in place of a text."""
-        if page.stated:
-            return page.stated
+        """The text that is chosen by the probabilities of a page's blocks, with what the page states in place of a text."""
         out = self._send(b"C" + page.html, probabilities.astype("<f4").tobytes())
         is_chosen = out.read(len(page.texts))
-        return "\n".join(text for text, is_it in zip(page.texts, is_chosen, strict=True) if is_it)
+        chosen = [text for text, is_it in zip(page.texts, is_chosen, strict=True) if is_it]
+        return "\n".join([*chosen, page.stated])
 
     def stated(self, page: Page) -> str:
         """What a page states in place of a text that it has not."""

@@ -175,8 +175,7 @@ impl Tag {
     pub(crate) fn is_phrase(self) -> bool {
         matches!(
             self,
-            Abbr | Audio
-                | Canvas
+            Abbr | Canvas
                 | Cite
                 | Data
                 | Del
@@ -199,7 +198,6 @@ impl Tag {
                 | Sup
                 | Time
                 | Var
-                | Video
         )
     }
 

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use lycosa_dom::{NodeId, Tree};
 
+pub(crate) use elements::{is_invisible, is_left_out};
 use walk::Walk;
 
 /// Blocks of a page, at most: those after them are left out. Few pages have a tenth of it.
@@ -121,6 +122,8 @@ pub struct Blocks {
     pub containers: Vec<Container>,
     /// The title of the page.
     pub title: String,
+    /// Whether there are more than [`MOST`].
+    pub is_cut: bool,
 }
 
 impl Blocks {
@@ -189,12 +192,33 @@ mod tests {
     #[test]
     fn a_block_is_a_run_of_text_in_an_element() {
         let html = "<div>one <b>two</b><p>three</p> four<br>five<br><br>six</div><pre>a\n  b</pre><script>no</script>";
-        assert_eq!(texts(html), ["one two", "three", "four\nfive", "six", "a b"]);
+        assert_eq!(texts(html), ["one two", "three", "four\nfive", "six", "a\n  b"]);
+    }
+
+    #[test]
+    fn code_keeps_its_lines() {
+        let html = "<pre>\n  <b>if</b> x:\n    y()\n\nz()\n</pre><pre> \n </pre>";
+        assert_eq!(texts(html), ["  if x:\n    y()\n\nz()"]);
+    }
+
+    #[test]
+    fn what_a_browser_does_not_show_within_a_line_is_no_text() {
+        assert_eq!(
+            texts("<p>Price <span style='display: none'>old 9</span> 5<i hidden>x</i></p>"),
+            ["Price 5"]
+        );
+    }
+
+    #[test]
+    fn the_first_title_is_the_pages() {
+        let html = "<head><noscript><img src=pixel></noscript><title>T</title></head><p>a<svg><title>b</title></svg>";
+        let blocks = Blocks::of(&parse(html, &Limits::default()));
+        assert_eq!((blocks.title.as_str(), blocks.text.as_str()), ("T", "a\n"));
     }
 
     #[test]
     fn a_page_has_so_many_blocks_at_most() {
-        let found = texts(&"<p>a".repeat(MOST + 10));
-        assert_eq!(found.len(), MOST);
+        let blocks = Blocks::of(&parse(&"<p>a".repeat(MOST + 10), &Limits::default()));
+        assert!(blocks.all.len() == MOST && blocks.is_cut);
     }
 }

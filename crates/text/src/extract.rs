@@ -145,10 +145,15 @@ impl Page {
 
     /// The main text as Markdown.
     pub fn markdown(&self, options: markdown::Options) -> String {
-        if !self.stated.is_empty() {
-            return self.stated.lines().map(|line| format!("{line}\n\n")).collect();
+        let mut text = markdown(&self.tree, &self.blocks, &self.is_chosen, options);
+        for line in self.stated.lines() {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&markdown::paragraph(line));
+            text.push('\n');
         }
-        markdown(&self.tree, &self.blocks, &self.is_chosen, options)
+        text
     }
 
     /// What a block is.
@@ -186,8 +191,8 @@ pub fn stated(tree: &Tree, blocks: &Blocks) -> String {
     if words >= FEW {
         return String::new();
     }
-    let text = stated::text_of(tree);
-    if text.split_whitespace().count() > words as usize { text } else { String::new() }
+    let text = stated::text_of(tree, words == 0);
+    if stated::words_of(&text).len() > words as usize { text } else { String::new() }
 }
 
 /// The kind, if one is likely.
@@ -234,7 +239,14 @@ mod tests {
     fn a_page_that_scripts_fill_says_what_it_states() {
         let html = r#"<body><div id=app></div><script type="application/ld+json">{"articleBody": "The harbour was rebuilt."}</script>"#;
         assert_eq!(page(html).text(), "The harbour was rebuilt.\n");
-        assert_eq!(page(html).markdown(markdown::Options::default()), "The harbour was rebuilt.\n\n");
+        assert_eq!(page(html).markdown(markdown::Options::default()), "The harbour was rebuilt.\n");
+        let chinese = format!(
+            r#"<div id=app>加载中</div><script type="application/ld+json">{{"articleBody": "{}"}}</script>"#,
+            "港口重建了。".repeat(20)
+        );
+        assert!(page(&chinese).text().contains("港口重建了。港口"), "its words are counted by characters");
+        let photo = "<meta name=description content='A long description of a photo that says more than it'><p>A cat, Rome, 1953.</p>";
+        assert_eq!(page(photo).text(), "A cat, Rome, 1953.\n");
     }
 
     #[test]

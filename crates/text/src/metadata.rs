@@ -8,13 +8,22 @@ mod linked_data;
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::dates;
+use crate::features::words_of;
 use linked_data::LinkedData;
 
 /// Bytes of each of them, at most.
 pub const MOST: usize = 2_048;
 
-/// Words of an author's name, at most.
+/// Words of an author's name, and authors, at most.
 const NAME: usize = 8;
+const AUTHORS: usize = 20;
+
+/// Elements that may have a title, an author or a date, at most, and nodes that are looked at in each.
+const ELEMENTS: usize = 64;
+const NODES: usize = 400;
+
+/// `meta` elements, at most.
+const METAS: usize = 1_000;
 
 /// What a page states; empty: nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,11 +72,13 @@ impl Metadata {
             author: cut(&found.author()),
             published: found.published(url),
             modified: found.modified(),
+            // Open Graph has an underscore where a language tag has a hyphen.
             language: cut(first(&[
                 found.language,
                 found.meta(&["og:locale", "content-language", "language"]),
                 &found.data.language,
-            ])),
+            ]))
+            .replace('_', "-"),
             canonical: cut(first(&[found.canonical, found.meta(&["og:url"])])),
             description: cut(&collapsed(first(&[
                 found.meta(&["description", "og:description", "twitter:description"]),
@@ -105,23 +116,25 @@ impl<'a> Found<'a> {
                 self.language = attribute("lang").or_else(|| attribute("xml:lang")).unwrap_or_default()
             }
             Tag::Title if self.title.is_empty() => self.title = text_of(tree, node),
-            Tag::H1 => self.first_headings.push(text_of(tree, node)),
+            Tag::H1 if self.first_headings.len() < ELEMENTS => self.first_headings.push(text_of(tree, node)),
             Tag::Meta => {
                 let name =
                     attribute("property").or_else(|| attribute("name")).or_else(|| attribute("itemprop"));
-                if let (Some(name), Some(content)) = (name, attribute("content")) {
+                if let (Some(name), Some(content)) = (name, attribute("content"))
+                    && self.metas.len() < METAS
+                {
                     self.metas.push((name.to_ascii_lowercase(), content));
                 }
             }
-            Tag::Link => match attribute("rel") {
-                Some("canonical") if self.canonical.is_empty() => {
-                    self.canonical = attribute("href").unwrap_or_default()
+            Tag::Link => {
+                let (rel, target) = (attribute("rel"), attribute("href").unwrap_or_default());
+                if has_word(rel, "canonical") && self.canonical.is_empty() {
+                    self.canonical = target;
                 }
-                Some("license") if self.licence.is_empty() => {
-                    self.licence = attribute("href").unwrap_or_default()
+                if has_word(rel, "license") && self.licence.is_empty() {
+                    self.licence = target;
                 }
-                _ => {}
-            },
+            }
             Tag::Script if attribute("type").is_some_and(|is| is.ends_with("ld+json")) => {
                 for text in tree.children(node).filter_map(|child| tree.text(child)) {
                     self.data.add(text);
@@ -130,8 +143,10 @@ impl<'a> Found<'a> {
             Tag::Time => {
                 let rank =
                     if attribute("pubdate").is_some() || has_class(tree, node, "published") { 1 } else { 3 };
-                let value = attribute("datetime").map_or_else(|| text_of(tree, node), str::to_owned);
-                self.dates.push((rank, value));
+                if self.dates.len() < ELEMENTS {
+                    let value = attribute("datetime").map_or_else(|| text_of(tree, node), cut);
+                    self.dates.push((rank, value));
+                }
             }
             tag => self.element(tree, node, tag),
         }
@@ -143,9 +158,9 @@ impl<'a> Found<'a> {
             self.licence = tree.attribute(node, "href").unwrap_or_default();
         }
         let properties = tree.attribute(node, "itemprop");
-        if has_word(properties, "datePublished") {
+        if has_word(properties, "datePublished") && self.dates.len() < ELEMENTS {
             let value = tree.attribute(node, "content").or_else(|| tree.attribute(node, "datetime"));
-            self.dates.push((0, value.map_or_else(|| text_of(tree, node), str::to_owned)));
+            self.dates.push((0, value.map_or_else(|| text_of(tree, node), cut)));
         }
         let rank = if has_word(properties, "author") {
             0
@@ -167,41 +182,57 @@ impl<'a> Found<'a> {
         } else {
             return;
         };
-        let name = author_name(&text_of(tree, node));
-        if !name.is_empty() && self.authors.len() < 64 {
-            self.authors.push((rank, name));
+        if self.authors.len() < ELEMENTS {
+            let names = authors_of(&text_of(tree, node), self.language);
+            if !names.is_empty() {
+                self.authors.push((rank, names));
+            }
         }
     }
 
     /// The content of the first `meta` with one of these names; earlier names come first.
     fn meta(&self, names: &[&str]) -> &'a str {
-        let of =
-            |name: &&str| self.metas.iter().find(|(known, _)| known == name).map(|(_, content)| *content);
-        names.iter().find_map(of).unwrap_or_default()
+        self.metas_of(names).next().unwrap_or_default()
+    }
+
+    /// The contents of all of them.
+    fn metas_of(&self, names: &[&str]) -> impl Iterator<Item = &'a str> + use<'a> {
+        let mut found = Vec::new();
+        for name in names {
+            found.extend(self.metas.iter().filter(|(known, _)| known == name).map(|(_, content)| *content));
+        }
+        found.into_iter()
     }
 
     /// The title: the page's own heading if the stated titles say much the same; otherwise these, without the name of the site.
     fn title(&self, site: &str) -> String {
-        let stated =
-            collapsed(first(&[self.meta(&["og:title", "twitter:title"]), &self.data.title, &self.title]));
-        let whole = if self.title.is_empty() { stated.clone() } else { self.title.clone() };
-        let headings = self.first_headings.iter().filter(|heading| !heading.is_empty());
-        let alike = |heading: &&String| {
-            let one = likeness(heading, &whole).max(likeness(heading, &stated));
-            (one >= 0.5).then_some(one)
-        };
-        let best = headings.clone().filter_map(|heading| alike(&heading).map(|one| (one, heading)));
-        if let Some((_, heading)) = best.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
-            return heading.clone();
+        let stated = first(&[self.meta(&["og:title", "twitter:title"]), &self.data.title, &self.title]);
+        let short = without_site(&cut(&collapsed(stated)), site);
+        let whole = without_site(&self.title, site);
+        let titles = [&short, &whole].map(|title| words_of(title));
+        let site = words_of(site);
+        let mut best = (0.6, None);
+        for heading in &self.first_headings {
+            let words = words_of(heading);
+            let alike = titles.iter().map(|title| likeness(&words, title)).fold(0.0, f32::max);
+            // The name of the site is often a heading, too; of equal headings the first is the page's.
+            if alike > best.0 && likeness(&words, &site) < 0.9 {
+                best = (alike, Some(heading));
+            }
         }
-        let short = without_site(&stated, site);
-        if short.is_empty() { headings.clone().next().cloned().unwrap_or_default() } else { short }
+        let other = || self.first_headings.iter().find(|heading| !heading.is_empty());
+        match best.1 {
+            Some(heading) => heading.clone(),
+            None if short.is_empty() => other().cloned().unwrap_or_default(),
+            None => short,
+        }
     }
 
     /// The authors.
     fn author(&self) -> String {
-        if !self.data.authors.is_empty() {
-            return self.data.authors.join(", ");
+        let stated = self.data.authors();
+        if !stated.is_empty() {
+            return stated.join(", ");
         }
         let stated = self.meta(&[
             "author",
@@ -212,7 +243,7 @@ impl<'a> Found<'a> {
             "sailthru.author",
             "byl",
         ]);
-        let stated = author_name(stated);
+        let stated = authors_of(stated, self.language);
         if !stated.is_empty() {
             return stated;
         }
@@ -241,8 +272,9 @@ impl<'a> Found<'a> {
         let by_rank = |rank: u8| {
             self.dates.iter().filter(move |(known, _)| *known == rank).map(|(_, text)| text.as_str())
         };
-        let found =
-            [self.data.published.as_str(), self.meta(NAMES)].into_iter().chain(by_rank(0)).chain(by_rank(1));
+        // What one of them says may be no date.
+        let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(NAMES));
+        let found = found.chain(by_rank(0)).chain(by_rank(1));
         let found = found.chain([path_of(url)]).chain(by_rank(3)).find_map(dates::find);
         found.map_or_else(String::new, |day| day.to_string())
     }
@@ -279,19 +311,26 @@ fn collapsed(text: &str) -> String {
 
 /// A text of at most [`MOST`] bytes.
 fn cut(text: &str) -> String {
-    let end = (0..=MOST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text[..end].to_owned()
+    text[..boundary(text, MOST)].to_owned()
 }
 
-/// The text in an element.
+/// The last place of a text at which it may be divided, not beyond a place.
+fn boundary(text: &str, place: usize) -> usize {
+    (0..=place.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The text in an element: of much the beginning.
 fn text_of(tree: &Tree, element: NodeId) -> String {
     let (mut text, end) = (String::new(), tree.after(element));
     let mut node = tree.first(element);
-    while node != end && node != NONE && text.len() < MOST {
+    for _ in 0..NODES {
+        if node == end || node == NONE || text.len() >= MOST {
+            break;
+        }
         if let Some(part) = tree.text(node)
             && !matches!(tree.tag(tree.parent(node)), Tag::Script | Tag::Style)
         {
-            text.push_str(part);
+            text.push_str(&part[..boundary(part, MOST - text.len())]);
         } else if tree.tag(node).is_block() || tree.tag(node) == Tag::Br {
             text.push(' ');
         }
@@ -310,25 +349,43 @@ fn has_class(tree: &Tree, node: NodeId, class: &str) -> bool {
     has_word(tree.attribute(node, "class"), class)
 }
 
-/// The name in a byline; empty: it is none.
+/// The names in a byline, with `, ` between them; empty: there is none.
+fn authors_of(text: &str, language: &str) -> String {
+    let text = without_by(&collapsed(text), language);
+    let parts = text.split([',', ';', '|', '&', '、']).flat_map(|part| part.split(" and "));
+    let names: Vec<_> = parts.map(author_name).filter(|name| !name.is_empty()).take(AUTHORS).collect();
+    names.join(", ")
+}
+
+/// The name of one author; empty: it is none.
 fn author_name(text: &str) -> String {
-    let text = collapsed(text);
-    let lower = text.to_lowercase();
-    let start = ["written by ", "posted by ", "by ", "von ", "por ", "par ", "作者：", "作者:"];
-    let start = start.iter().find(|start| lower.starts_with(**start)).map_or(0, |start| start.len());
-    let name = text
-        .get(start..)
-        .unwrap_or_default()
-        .trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '·' | '-' | ':'));
+    let text = without_by(&collapsed(text), "");
+    let name = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '·' | '-' | ':'));
     let is_url = name.contains("://") || name.starts_with("www.") || name.starts_with('@');
     if is_url || name.split(' ').count() > NAME || name.len() > 100 { String::new() } else { name.to_owned() }
+}
+
+/// A byline without the word at its beginning. Some of these words are parts of names in other languages.
+fn without_by(text: &str, language: &str) -> String {
+    let start = match language.get(..2).unwrap_or_default() {
+        "de" => "von ",
+        "fr" => "par ",
+        "es" | "pt" => "por ",
+        "it" => "di ",
+        _ => "",
+    };
+    let lower = text.to_lowercase();
+    let starts = ["written by ", "posted by ", "by ", "作者：", "作者:", start];
+    let found = starts.into_iter().find(|start| !start.is_empty() && lower.starts_with(*start));
+    // Lower case may be longer: then nothing is cut.
+    found.and_then(|start| text.get(start.len()..)).unwrap_or(text).to_owned()
 }
 
 /// A title without the name of the site at its end or beginning.
 fn without_site(title: &str, site: &str) -> String {
     for mark in [" | ", " - ", " – ", " — ", " · ", " » ", " :: ", " • "] {
         if let Some((before, after)) = title.rsplit_once(mark) {
-            let is_site = !site.is_empty() && likeness(after, site) > 0.5;
+            let is_site = !site.is_empty() && is_alike(after, site);
             if is_site
                 || (after.split(' ').count() <= 4 && before.split(' ').count() > after.split(' ').count())
             {
@@ -337,7 +394,7 @@ fn without_site(title: &str, site: &str) -> String {
         }
         if let Some((before, after)) = title.split_once(mark)
             && !site.is_empty()
-            && likeness(before, site) > 0.5
+            && is_alike(before, site)
         {
             return after.trim().to_owned();
         }
@@ -345,11 +402,21 @@ fn without_site(title: &str, site: &str) -> String {
     title.to_owned()
 }
 
-/// The part of both texts' words that both have.
-fn likeness(one: &str, other: &str) -> f32 {
-    let (one, other) = (crate::features::words_of(one), crate::features::words_of(other));
+/// Whether two names are of the same site: one may be shorter.
+fn is_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (words_of(one), words_of(other));
     let both = one.iter().filter(|word| other.binary_search(word).is_ok()).count();
-    if one.is_empty() || other.is_empty() { 0.0 } else { both as f32 / one.len().min(other.len()) as f32 }
+    both * 2 > one.len().min(other.len())
+}
+
+/// How much of two texts' words are the same, from 0 to 1 (Dice).
+fn likeness(one: &[u32], other: &[u32]) -> f32 {
+    let both = one.iter().filter(|word| other.binary_search(word).is_ok()).count();
+    if one.is_empty() || other.is_empty() {
+        0.0
+    } else {
+        2.0 * both as f32 / (one.len() + other.len()) as f32
+    }
 }
 
 #[cfg(test)]

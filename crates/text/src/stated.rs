@@ -2,6 +2,8 @@
 //!
 //! JSON-LD is not read as JSON: on many pages it is malformed, cut off, or several objects. Strings of known names are looked for.
 
+use std::borrow::Cow;
+
 use hashbrown::HashSet;
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
@@ -60,8 +62,9 @@ enum Of {
     Review,
 }
 
-/// The text that a page states: a line for each string, each once. For pages whose text is made by scripts.
-pub fn text_of(tree: &Tree) -> String {
+/// The text that a page states: a line for each string, each once. For pages whose text is made by scripts. with_descriptions: whether
+/// descriptions of it are better than nothing.
+pub fn text_of(tree: &Tree, with_descriptions: bool) -> String {
     let (mut bodies, mut descriptions) = (Vec::new(), Vec::new());
     each(tree, &mut |of, text| {
         let strings = match of {
@@ -74,7 +77,7 @@ pub fn text_of(tree: &Tree) -> String {
             strings.push(text);
         }
     });
-    let strings = if bodies.is_empty() { descriptions } else { bodies };
+    let strings = if bodies.is_empty() && with_descriptions { descriptions } else { bodies };
     strings.iter().map(|text| format!("{text}\n")).collect()
 }
 
@@ -132,43 +135,54 @@ fn script(text: &str, tell: &mut impl FnMut(Of, &str)) {
         rest = &rest[end + 1..];
         let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else { continue };
         let Some(value) = value.strip_prefix('"') else { continue };
-        let (string, after) = string(value, MOST);
-        tell(of, &string);
+        let (string, after) = string(value);
+        tell(of, &plain(&string));
         rest = after;
     }
 }
 
-/// Reads the rest of a string of JSON: what it says, and what comes after it. Tags and references of HTML in it are spaces.
-fn string(from: &str, most: usize) -> (String, &str) {
+/// Reads the rest of a string of JSON: what it says, and what comes after it.
+fn string(from: &str) -> (String, &str) {
     let mut text = String::new();
     let mut characters = from.char_indices();
-    let (mut is_tag, mut is_reference) = (false, false);
     while let Some((at, character)) = characters.next() {
-        let character = match character {
+        match character {
             '"' => return (text, &from[at + 1..]),
             '\\' => match characters.next() {
-                Some((_, 'n' | 't' | 'r')) => ' ',
+                Some((_, 'n' | 't' | 'r')) => text.push(' '),
                 Some((at, 'u')) => {
                     let code =
                         from.get(at + 1..at + 5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
                     if code.is_some() {
                         characters.nth(3);
                     }
-                    code.and_then(char::from_u32).unwrap_or(' ')
+                    text.push(code.and_then(char::from_u32).unwrap_or(' '));
                 }
-                Some((_, other)) => other,
+                Some((_, other)) => text.push(other),
                 None => break,
             },
-            other => other,
-        };
-        is_tag = (is_tag || character == '<') && character != '>';
-        is_reference = (is_reference || character == '&') && character != ';' && !character.is_whitespace();
-        if text.len() < most {
-            let is_text = !is_tag && !is_reference && !matches!(character, '>' | ';');
-            text.push(if is_text { character } else { ' ' });
+            other => text.push(other),
         }
     }
     (text, "")
+}
+
+/// A string of which HTML may be made: without its tags, and with what its references stand for.
+fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains(['<', '&']) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let is_tag = rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
+        let end = rest[at..].find('>').filter(|_| is_tag).map_or(at + 1, |length| at + length + 1);
+        shown.push_str(&rest[..at]);
+        shown.push_str(if is_tag && end > at + 1 { " " } else { "<" });
+        rest = &rest[end..];
+    }
+    shown.push_str(rest);
+    Cow::Owned(htmlize::unescape(shown.as_str()).into_owned())
 }
 
 /// Runs of words, and words, as hashes.
@@ -286,8 +300,15 @@ mod tests {
     fn strings_are_a_text() {
         let html = r#"<meta name=description content="Short"><script type="application/ld+json">
             {"articleBody": "One  two.", "headline": "No", "comment": [{"text": "Three"}, {"text": "Three"}]}</script>"#;
-        assert_eq!(text_of(&parse(html, &Limits::default())), "One two.\nThree\n");
-        assert_eq!(text_of(&parse("<meta name=description content=' a b '>", &Limits::default())), "a b\n");
+        assert_eq!(text_of(&parse(html, &Limits::default()), false), "One two.\nThree\n");
+        let described = parse("<meta name=description content=' a b '>", &Limits::default());
+        assert_eq!((text_of(&described, true).as_str(), text_of(&described, false).as_str()), ("a b\n", ""));
+    }
+
+    #[test]
+    fn html_in_strings_is_read() {
+        assert_eq!(plain("R&D costs; x<y &amp; z"), "R&D costs; x<y & z");
+        assert_eq!(plain("<p>a</p><br/>b < c"), " a  b < c");
     }
 
     #[test]

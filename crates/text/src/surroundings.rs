@@ -88,7 +88,7 @@ impl Surroundings {
         let mut found = Surroundings { outlines: outlines(said, headings), ..Surroundings::default() };
         found.sum(blocks, texts, headings);
         found.find_leads(blocks, said);
-        let title = title.map_or(0, |at| blocks.all[at].container);
+        let title = title.and_then(|at| blocks.all.get(at)).map_or(0, |block| block.container);
         found.with_title = nearest(blocks, title);
         found.with_prose = nearest(blocks, found.most_of_prose(blocks));
         found

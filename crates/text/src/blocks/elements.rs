@@ -13,6 +13,27 @@ pub(super) fn is_permalink(tree: &Tree, node: NodeId) -> bool {
         && tree.text(first).is_some_and(|text| matches!(text.trim(), "¶" | "#" | "§" | "🔗" | "\u{f0c1}"))
 }
 
+/// Whether what is in an element is no text of the page.
+pub(crate) fn is_left_out(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Script
+            | Tag::Style
+            | Tag::Template
+            | Tag::Iframe
+            | Tag::Svg
+            | Tag::Math
+            | Tag::Select
+            | Tag::Textarea
+            | Tag::Object
+            | Tag::Canvas
+            | Tag::Noembed
+            | Tag::Noframes
+            | Tag::Audio
+            | Tag::Video
+    )
+}
+
 /// What a tag says of what is in it.
 pub(super) fn place_of(tag: Tag) -> Option<Place> {
     Some(match tag {
@@ -72,10 +93,9 @@ pub(super) fn adds_place(tree: &Tree, node: NodeId, tag: Tag) -> Option<Place> {
 }
 
 /// Whether a browser shows nothing of an element, as far as the page itself says.
-pub(super) fn is_hidden(tree: &Tree, node: NodeId) -> bool {
+pub(crate) fn is_invisible(tree: &Tree, node: NodeId) -> bool {
     tree.attributes(node).any(|(name, value)| match name {
         "hidden" => value != "until-found",
-        "aria-hidden" => value == "true",
         "style" => {
             (value.contains("none") || value.contains("hidden")) && {
                 let style: String = value.chars().filter(|c| !c.is_whitespace()).collect();
@@ -84,4 +104,9 @@ pub(super) fn is_hidden(tree: &Tree, node: NodeId) -> bool {
         }
         _ => false,
     })
+}
+
+/// The same, or readers that speak leave it out.
+pub(super) fn is_hidden(tree: &Tree, node: NodeId) -> bool {
+    is_invisible(tree, node) || tree.attribute(node, "aria-hidden") == Some("true")
 }

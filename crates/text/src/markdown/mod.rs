@@ -8,11 +8,14 @@ mod table;
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, is_invisible, is_left_out};
 use inline::Inline;
 
 /// Elements within each other that are followed.
 const DEPTH: usize = 200;
+
+/// Bytes before each line: quotes and lists that are nested deeper are flat.
+const PREFIX: usize = 80;
 
 /// What is written besides text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +40,11 @@ pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Optio
     writer.out
 }
 
+/// A line of text as a paragraph, without its line break.
+pub(crate) fn paragraph(line: &str) -> String {
+    inline::escaped(line)
+}
+
 /// The nodes that are kept: texts of chosen blocks, all elements around them, and lines beside these.
 pub(crate) struct Kept {
     kept: Vec<bool>,
@@ -52,20 +60,22 @@ impl Kept {
             let (mut node, last) = block.nodes;
             loop {
                 if tree.text(node).is_some() {
-                    let mut up = node;
-                    while up != NONE && !std::mem::replace(&mut kept[up as usize], true) {
-                        up = tree.parent(up);
-                    }
+                    keep(tree, node, &mut kept);
                 }
                 if node == last {
                     break;
                 }
-                node = tree.following(node);
+                // As the division into blocks has not gone into them.
+                let is_skipped = tree.text(node).is_none()
+                    && (is_left_out(tree.tag(node))
+                        || (!tree.tag(node).is_block() && is_invisible(tree, node)));
+                node = if is_skipped { tree.after(node) } else { tree.following(node) };
                 if node == NONE {
                     break;
                 }
             }
         }
+        keep_between(tree, blocks, is_chosen, &mut kept);
         let mut divided = vec![false; tree.len()];
         for node in 1..tree.len() as NodeId {
             let (tag, mut up) = (tree.tag(node), tree.parent(node));
@@ -89,6 +99,34 @@ impl Kept {
     /// Whether a node has blocks in it.
     fn is_divided(&self, node: NodeId) -> bool {
         self.divided[node as usize]
+    }
+}
+
+/// Keeps a node, and all elements around it.
+fn keep(tree: &Tree, node: NodeId, kept: &mut [bool]) {
+    let mut up = node;
+    while up != NONE && !std::mem::replace(&mut kept[up as usize], true) {
+        up = tree.parent(up);
+    }
+}
+
+/// Keeps images and formulas in chosen blocks, and those between two of them: they may have an element without text of their own.
+fn keep_between(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], kept: &mut [bool]) {
+    // Nodes are numbered in the order of the page, but for what was moved out of tables.
+    let mut next = 0;
+    for node in 1..tree.len() as NodeId {
+        while blocks.all.get(next).is_some_and(|block| block.nodes.1 < node) {
+            next += 1;
+        }
+        if !matches!(tree.tag(node), Tag::Img | Tag::Math) {
+            continue;
+        }
+        let is_at = |block: usize| is_chosen.get(block).copied().unwrap_or(false);
+        let is_inside = blocks.all.get(next).is_some_and(|block| block.nodes.0 < node);
+        let is_between = next.checked_sub(1).is_some_and(is_at) && is_at(next);
+        if (is_inside && is_at(next)) || (!is_inside && is_between) {
+            keep(tree, node, kept);
+        }
     }
 }
 
@@ -192,7 +230,13 @@ impl<'a> Writer<'a> {
     fn within(&mut self, more: &str, work: impl FnOnce(&mut Self)) {
         self.separate();
         let length = self.prefix.len();
-        self.prefix.push_str(more);
+        if length < PREFIX {
+            self.prefix.push_str(more);
+            // Behind the marker of an item its line has begun.
+            if !self.out.is_empty() && !self.out.ends_with('\n') {
+                self.out.push_str(more);
+            }
+        }
         work(self);
         self.prefix.truncate(length);
     }
@@ -231,11 +275,16 @@ impl<'a> Writer<'a> {
     fn item(&mut self, marker: &str, item: NodeId, depth: usize) {
         self.separate();
         if !marker.is_empty() {
-            self.out.push_str(&self.prefix);
+            // A list that begins an item of another one is on the line of its marker.
+            if self.out.is_empty() || self.out.ends_with('\n') {
+                self.out.push_str(&self.prefix);
+            }
             self.out.push_str(marker);
         }
         let (length, before) = (self.prefix.len(), self.out.len());
-        self.prefix.push_str(&" ".repeat(marker.len().max(if marker.is_empty() { 2 } else { 0 })));
+        if length < PREFIX {
+            self.prefix.push_str(&" ".repeat(marker.len().max(if marker.is_empty() { 2 } else { 0 })));
+        }
         if !self.is_block(item) {
             // Text of a list that is in no item.
             let mut inline = Inline::new(self.tree, self.kept, self.options);
@@ -292,7 +341,7 @@ impl<'a> Writer<'a> {
     /// Code between fences, with its language.
     fn code(&mut self, node: NodeId) {
         let mut code = String::new();
-        all_text(self.tree, node, &mut code);
+        lines_of_code(self.tree, node, &mut code);
         let code = code.strip_prefix('\n').unwrap_or(&code).trim_end();
         if code.is_empty() {
             return;
@@ -330,6 +379,35 @@ pub(crate) fn all_text(tree: &Tree, node: NodeId, into: &mut String) {
     }
 }
 
+/// Appends the text of code: elements that are lines of it have line breaks.
+fn lines_of_code(tree: &Tree, node: NodeId, into: &mut String) {
+    let (mut at, end) = (tree.first(node), tree.after(node));
+    let mut line_ends = Vec::new();
+    while at != NONE && at != end {
+        if line_ends.last() == Some(&at) {
+            line_ends.retain(|line_end| *line_end != at);
+            end_line(into);
+        }
+        match tree.text(at) {
+            Some(text) => into.push_str(text),
+            None if tree.tag(at) == Tag::Br => into.push('\n'),
+            None if tree.tag(at).is_block() => {
+                end_line(into);
+                line_ends.push(tree.after(at));
+            }
+            None => {}
+        }
+        at = tree.following(at);
+    }
+}
+
+/// Ends a line, if one has begun.
+fn end_line(code: &mut String) {
+    if !code.is_empty() && !code.ends_with('\n') {
+        code.push('\n');
+    }
+}
+
 /// The longest run of a character.
 pub(crate) fn longest_run(text: &str, character: char) -> usize {
     let (mut longest, mut run) = (0, 0);
@@ -361,9 +439,26 @@ fn named_in(tree: &Tree, node: NodeId) -> Option<&str> {
     };
     let given = ["data-lang", "data-language"].into_iter().find_map(|name| tree.attribute(node, name));
     let classes = tree.attribute(node, "class").unwrap_or_default();
+    let is_highlighter = |class: &str| matches!(class, "sourceCode" | "brush:" | "highlight" | "code");
+    let mut before = "";
     let of_class = classes.split_ascii_whitespace().find_map(|class| {
-        let prefixes = ["language-", "lang-", "highlight-source-", "brush:", "sourceCode-"];
-        prefixes.into_iter().find_map(|prefix| class.strip_prefix(prefix))
+        let prefixes = [
+            "language-",
+            "lang-",
+            "highlight-source-",
+            "mw-highlight-lang-",
+            "brush:",
+            "sourceCode-",
+            "highlight-",
+        ];
+        let named = prefixes
+            .into_iter()
+            .find_map(|prefix| class.strip_prefix(prefix))
+            .filter(|name| !name.is_empty());
+        // Pandoc writes `sourceCode python`, SyntaxHighlighter `brush: js`.
+        let follows = matches!(before, "sourceCode" | "brush:") && !is_highlighter(class);
+        before = class;
+        named.or_else(|| follows.then_some(class))
     });
     given.or(of_class).map(|name| name.trim_end_matches(';')).filter(is_name)
 }
