@@ -1,5 +1,7 @@
 //! Text of pages.
 
+use lycosa_dom::{Limits, parse};
+use lycosa_text::blocks::Blocks;
 use lycosa_text::extract::{Page, Role};
 use lycosa_text::fingerprint::Fingerprint;
 use lycosa_text::kind;
@@ -57,29 +59,22 @@ fn extract_page(
 impl ExtractedPage {
     /// Reads a page.
     fn of(body: &[u8], url: &str, content_type: Option<&str>, is_published: bool) -> Self {
-        if is_binary(body) {
+        let html = lycosa_parse::detect(content_type, body).decode(body).0;
+        if is_binary(&html) {
             return ExtractedPage::binary();
         }
-        let html = lycosa_parse::detect(content_type, body).decode(body).0;
-        let page = Page::read(&html, url, |_| Vec::new());
-        let (metadata, has_password) = (Metadata::of(&page.tree, url), html.contains("password"));
-        let visible = &page.blocks.text;
-        let words = page.blocks.all.iter().map(|block| block.words as usize).sum();
-        let seen = Seen {
-            headers: &[],
-            title: &page.blocks.title,
-            source: &html,
-            text: visible,
-            words,
-            has_password,
-        };
-        let text = if is_published { density::extract(&html) } else { page.text() };
+        let tree = parse(&html, &Limits::default());
+        let blocks = Blocks::of(&tree);
+        let refusal = refusal(&Seen::of(&tree, &blocks, &html, &[], 200)).map(|refusal| refusal.kind);
+        let metadata = Metadata::of(&tree, url);
+        let page = (!is_published).then(|| Page::of(tree, blocks, url, &[]));
+        let text = page.as_ref().map_or_else(|| density::extract(&html), Page::text);
         let Fingerprint { simhash, digest } = Fingerprint::of(&text);
         ExtractedPage {
-            refusal: refusal(&seen).map(|refusal| refusal.kind),
-            kind: page.kind.map_or("other", kind::name),
-            confidence: (!is_published).then_some(page.confidence),
-            page: (!is_published).then_some(page),
+            refusal,
+            kind: page.as_ref().and_then(|page| page.kind).map_or("other", kind::name),
+            confidence: page.as_ref().map(|page| page.confidence),
+            page,
             metadata,
             text,
             simhash,

@@ -25,7 +25,7 @@ fn main() {
             blocks += made.all.len();
             t[1] += b.elapsed().as_nanos();
             let b = Instant::now();
-            let page = Page::of(tree, "http://a.example/x", |_| Vec::new());
+            let page = Page::of(tree, made, "http://a.example/x", &[]);
             t[2] += b.elapsed().as_nanos();
             let b = Instant::now();
             std::hint::black_box(page.text());

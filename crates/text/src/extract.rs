@@ -86,25 +86,19 @@ pub struct Page {
 }
 
 impl Page {
-    /// Reads a page. url: its own, or empty. is_boilerplate: of each block, whether other pages of its site have it.
-    pub fn read(html: &str, url: &str, is_boilerplate: impl FnOnce(&Blocks) -> Vec<bool>) -> Self {
-        Page::of(parse(html, &Limits::default()), url, is_boilerplate)
+    /// Reads a page. url: its own, or empty.
+    pub fn read(html: &str, url: &str) -> Self {
+        let tree = parse(html, &Limits::default());
+        let blocks = Blocks::of(&tree);
+        Page::of(tree, blocks, url, &[])
     }
 
-    /// The same, of a tree.
-    pub fn of(tree: Tree, url: &str, is_boilerplate: impl FnOnce(&Blocks) -> Vec<bool>) -> Self {
-        let blocks = Blocks::of(&tree);
+    /// The same, of a tree and its blocks. is_boilerplate: of each block, whether other pages of its site have it; may be shorter.
+    pub fn of(tree: Tree, blocks: Blocks, url: &str, is_boilerplate: &[bool]) -> Self {
+        let stated = stated(&tree, &blocks);
         let Some(learnt) = learnt() else {
             let (is_chosen, probabilities) = (vec![true; blocks.all.len()], vec![0.5; blocks.all.len()]);
-            return Page {
-                tree,
-                blocks,
-                is_chosen,
-                probabilities,
-                kind: None,
-                confidence: 0.0,
-                stated: String::new(),
-            };
+            return Page { tree, blocks, is_chosen, probabilities, kind: None, confidence: 0.0, stated };
         };
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
         let width = NAMES.len() + COUNT;
@@ -112,15 +106,10 @@ impl Page {
         let first = learnt.first.probabilities(&rows, width);
         context(&blocks, &first, &mut rows, width);
         let mut probabilities = learnt.second.probabilities(&rows, width);
-        for (probability, _) in probabilities
-            .iter_mut()
-            .zip(is_boilerplate(&blocks))
-            .filter(|(_, is_boilerplate)| *is_boilerplate)
-        {
-            *probability = 0.0;
-        }
+        let flagged =
+            probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
+        flagged.for_each(|(probability, _)| *probability = 0.0);
         let (is_chosen, confidence) = choose(&blocks, &probabilities);
-        let stated = stated(&tree, &blocks);
         Page { tree, blocks, is_chosen, probabilities, kind: kind(&kinds), confidence, stated }
     }
 
@@ -208,7 +197,7 @@ mod tests {
 
     /// A page of which no site is known.
     fn page(html: &str) -> Page {
-        Page::read(html, "", |_| Vec::new())
+        Page::read(html, "")
     }
 
     #[test]

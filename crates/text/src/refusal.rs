@@ -3,11 +3,18 @@
 //! Marks with their sources are in `refusals.txt`. Whatever the status: many come with 200. Nothing is solved or evaded; such a page is
 //! told, and its host left alone.
 //!
+//! Pages with content have nearly all of these marks as well: in a comment form, an overlay, an article about them. So most marks count
+//! only beside another sign: a status that says the same, another mark of the same kind, or a page that has little else
+//! than the mark.
+//!
 //! Guarantees: a page with more visible text than a mark allows is not taken for a refusal by it; of several marks the first kind in the
 //! order of the file counts.
 
 use std::sync::OnceLock;
 
+use lycosa_dom::{NONE, Tag, Tree};
+
+use crate::blocks::{Blocks, Place as Within};
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
 /// The marks.
@@ -32,6 +39,8 @@ struct Mark {
     place: Place,
     /// Visible words of a page, at most; 0: any number.
     words: usize,
+    /// Whether it says enough by itself.
+    is_enough: bool,
     text: &'static str,
 }
 
@@ -59,29 +68,97 @@ pub struct Refusal {
 }
 
 /// A page, as marks are looked for in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Seen<'a> {
     /// Fields of the response: names in lower case.
-    pub headers: &'a [(&'a str, &'a str)],
-    /// The title.
-    pub title: &'a str,
+    headers: &'a [(&'a str, &'a str)],
+    /// The title, in lower case.
+    title: String,
     /// The HTML.
-    pub source: &'a str,
-    /// The visible text, and how many words it has.
-    pub text: &'a str,
-    /// Its words.
-    pub words: usize,
+    source: &'a str,
+    /// The visible text in lower case, and how many words it has.
+    text: String,
+    words: usize,
+    /// Links to other pages.
+    links: usize,
     /// Whether it has a field for a password.
-    pub has_password: bool,
+    has_password: bool,
+    /// The status.
+    status: u16,
 }
+
+impl<'a> Seen<'a> {
+    /// Of a page. headers: names in lower case.
+    pub fn of(
+        tree: &Tree,
+        blocks: &Blocks,
+        source: &'a str,
+        headers: &'a [(&'a str, &'a str)],
+        status: u16,
+    ) -> Self {
+        let (mut text, mut words) = (String::new(), 0);
+        for block in &blocks.all {
+            let within = blocks.containers[block.container as usize].within;
+            // Overlays and messages that scripts show where they are due.
+            if !within.has(Within::Hidden) && !within.has(Within::Dialog) && text.len() < LOOKED_AT {
+                text.push_str(blocks.text_of(block));
+                text.push('\n');
+                words += block.words as usize;
+            }
+        }
+        let (mut links, mut has_password) = (0, false);
+        let mut node = tree.first(Tree::ROOT);
+        while node != NONE {
+            let attribute = |name| tree.attribute(node, name);
+            match tree.tag(node) {
+                Tag::A => links += usize::from(attribute("href").is_some_and(leads_elsewhere)),
+                Tag::Input => {
+                    has_password |=
+                        attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("password"));
+                }
+                _ => {}
+            }
+            node = tree.following(node);
+        }
+        let (title, text) = (blocks.title.trim().to_lowercase(), text.to_lowercase());
+        Seen { headers, title, source, text, words, links, has_password, status }
+    }
+
+    /// Whether the status says so by itself.
+    fn is_stated(&self, kind: &str) -> bool {
+        match kind {
+            "challenge" | "blocked" => matches!(self.status, 401 | 403 | 405 | 406 | 429 | 451 | 503),
+            "rate-limited" => matches!(self.status, 403 | 420 | 429 | 503),
+            "login" => matches!(self.status, 401 | 403),
+            "not-found" => matches!(self.status, 404 | 410),
+            "server-error" => self.status >= 500,
+            _ => false,
+        }
+    }
+
+    /// Whether the page has little else than a mark of so many words.
+    fn is_little_else(&self, mark: usize) -> bool {
+        self.links <= FEW_LINKS && self.words <= (mark * TIMES).max(FEW_WORDS)
+    }
+}
+
+/// Whether a link leads to another page.
+fn leads_elsewhere(target: &str) -> bool {
+    !target.is_empty() && !target.starts_with('#') && !target.starts_with("javascript:")
+}
+
+/// Links of a page that has little else than a mark, at most.
+const FEW_LINKS: usize = 5;
+
+/// Words of such a page, at most: so many, or so many times those of the mark.
+const FEW_WORDS: usize = 40;
+const TIMES: usize = 8;
 
 /// All marks, and where to find those of sources and texts at once.
 struct Marks {
     all: Vec<Mark>,
     sources: Finder,
     texts: Finder,
-    /// Both, for pages of which nothing but the source is known.
-    any: Finder,
 }
 
 /// Finds marks in a text, in one pass.
@@ -97,7 +174,7 @@ impl Finder {
         let marks = all.iter().enumerate().filter(|(_, mark)| places.contains(&mark.place));
         let (numbers, patterns): (Vec<_>, Vec<_>) = marks.map(|(number, mark)| (number, mark.text)).unzip();
         let mut builder = AhoCorasickBuilder::new();
-        // Nearly all pages have no mark: a byte of them is one step.
+        // Of several that begin at one place the longest is the one. Nearly all pages have no mark: a byte of them is one step.
         let builder = builder
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
@@ -105,12 +182,12 @@ impl Finder {
         Finder { automaton: builder.build(&patterns).ok(), numbers }
     }
 
-    /// The numbers of the marks that a text has.
-    fn find(&self, text: &str) -> impl Iterator<Item = usize> {
+    /// The numbers of the marks that a text has, and where each begins.
+    fn find(&self, text: &str) -> impl Iterator<Item = (usize, usize)> {
         let end = (0..=LOOKED_AT.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let found =
             self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(&text[..end]));
-        found.map(|found| self.numbers[found.pattern().as_usize()])
+        found.map(|found| (self.numbers[found.pattern().as_usize()], found.start()))
     }
 }
 
@@ -119,12 +196,7 @@ fn marks() -> &'static Marks {
     static ALL: OnceLock<Marks> = OnceLock::new();
     ALL.get_or_init(|| {
         let all: Vec<_> = MARKS.lines().filter_map(read).collect();
-        Marks {
-            sources: Finder::of(&all, &[Place::Source]),
-            texts: Finder::of(&all, &[Place::Text]),
-            any: Finder::of(&all, &[Place::Source, Place::Text]),
-            all,
-        }
+        Marks { sources: Finder::of(&all, &[Place::Source]), texts: Finder::of(&all, &[Place::Text]), all }
     })
 }
 
@@ -135,6 +207,8 @@ fn read(line: &'static str) -> Option<Mark> {
     }
     let mut columns = line.split('\t');
     let (kind, place, words, text) = (columns.next()?, columns.next()?, columns.next()?, columns.next()?);
+    // `!`: it says enough.
+    let (words, is_enough) = words.strip_suffix('!').map_or((words, false), |words| (words, true));
     let place = match place {
         "header" => Place::Header,
         "title" => Place::Title,
@@ -142,35 +216,58 @@ fn read(line: &'static str) -> Option<Mark> {
         "text" => Place::Text,
         _ => return None,
     };
-    Some(Mark { kind, place, words: words.parse().ok()?, text })
+    Some(Mark { kind, place, words: words.parse().ok()?, is_enough, text })
 }
 
 /// What a page is in place of content; `None`: it is content, as far as marks tell.
 pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let marks = marks();
-    let title = seen.title.trim().to_lowercase();
-    let stated = marks.all.iter().enumerate().filter(|(_, mark)| mark.is_stated(seen.headers, &title));
-    let stated = stated.map(|(number, _)| number);
-    // Letters other than those of ASCII are compared in lower case.
-    let text = if seen.text.is_ascii() { None } else { Some(seen.text.to_lowercase()) };
-    let found = stated
-        .chain(marks.sources.find(seen.source))
-        .chain(marks.texts.find(text.as_deref().unwrap_or(seen.text)));
-    let counts = |number: &usize| {
+    let stated = marks.all.iter().enumerate().filter(|(_, mark)| mark.is_stated(seen.headers, &seen.title));
+    let stated = stated.map(|(number, _)| (number, usize::MAX));
+    let found = stated.chain(marks.sources.find(seen.source)).chain(marks.texts.find(&seen.text));
+    let is_short = |number: &usize| {
         let mark = &marks.all[*number];
-        (mark.words == 0 || seen.words <= mark.words)
-            && (mark.kind != "login" || mark.place != Place::Title || seen.has_password)
+        mark.words == 0 || seen.words <= mark.words
     };
-    let first = found.filter(counts).min()?;
-    Some(Refusal { kind: marks.all[first].kind, mark: marks.all[first].text })
+    let mut found: Vec<_> = found.filter(|(number, _)| is_short(number)).take(MOST_FOUND).collect();
+    found.sort_unstable();
+    let first = found.iter().find(|(number, at)| {
+        let mark = &marks.all[*number];
+        // Another mark of the kind: elsewhere in the page, and not a part of this one.
+        let is_other = |(other, place): &(usize, usize)| {
+            let other_mark = &marks.all[*other];
+            other != number
+                && other_mark.kind == mark.kind
+                && (other_mark.place != mark.place
+                    || place.abs_diff(*at) > mark.text.len().max(other_mark.text.len()))
+        };
+        let is_asked = mark.kind == "login" && seen.has_password;
+        let words = mark.text.split(' ').count();
+        mark.is_enough
+            || seen.is_stated(mark.kind)
+            || is_asked
+            || found.iter().any(is_other)
+            || (mark.place != Place::Source && mark.kind != "login" && seen.is_little_else(words))
+    });
+    first.map(|(number, _)| Refusal { kind: marks.all[*number].kind, mark: marks.all[*number].text })
 }
 
-/// Whether a page has a mark at all, however many words it has: only then its text has to be looked at.
+/// Marks of a page that are looked at, at most.
+const MOST_FOUND: usize = 1_000;
+
+/// Whether a page may be a refusal: only then its text has to be looked at. Wordings that are written by references or divided by
+/// elements are not seen here, so a short page may be one whatever its source says.
 pub fn may_be_refusal(headers: &[(&str, &str)], title: &str, source: &str) -> bool {
     let marks = marks();
     let title = title.trim().to_lowercase();
-    marks.all.iter().any(|mark| mark.is_stated(headers, &title)) || marks.any.find(source).next().is_some()
+    source.len() <= SHORT
+        || marks.all.iter().any(|mark| mark.is_stated(headers, &title))
+        || marks.sources.find(source).next().is_some()
+        || marks.texts.find(source).next().is_some()
 }
+
+/// Bytes of a page of which the text is looked at whatever its source says.
+const SHORT: usize = 8 << 10;
 
 /// Whether a response has a field of a name, with a value or any.
 fn has_header(headers: &[(&str, &str)], mark: &str) -> bool {
@@ -184,10 +281,17 @@ fn has_header(headers: &[(&str, &str)], mark: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A short page of this title and text.
-    fn page<'a>(title: &'a str, text: &'a str) -> Seen<'a> {
-        let words = text.split_whitespace().count();
-        Seen { headers: &[], title, source: text, text, words, has_password: false }
+    /// What a page of this title and body is, with a status.
+    fn kind_of(title: &str, body: &str, headers: &[(&str, &str)], status: u16) -> Option<&'static str> {
+        let html = format!("<title>{title}</title><body>{body}");
+        let tree = lycosa_dom::parse(&html, &lycosa_dom::Limits::default());
+        let blocks = Blocks::of(&tree);
+        refusal(&Seen::of(&tree, &blocks, &html, headers, status)).map(|found| found.kind)
+    }
+
+    /// The same, with status 200.
+    fn kind(title: &str, body: &str) -> Option<&'static str> {
+        kind_of(title, body, &[], 200)
     }
 
     #[test]
@@ -203,30 +307,54 @@ mod tests {
 
     #[test]
     fn a_header_says_it_all() {
-        let seen =
-            Seen { headers: &[("cf-mitigated", "challenge")], words: 5_000, ..page("News", "a long page") };
-        assert_eq!(refusal(&seen).map(|found| found.kind), Some("challenge"));
+        let long = "word ".repeat(5_000);
+        assert_eq!(kind_of("News", &long, &[("cf-mitigated", "challenge")], 403), Some("challenge"));
     }
 
     #[test]
-    fn a_short_page_is_known_by_its_words() {
-        let kind = |title, text| refusal(&page(title, text)).map(|found| found.kind);
+    fn a_page_with_little_else_is_known_by_its_words() {
         assert_eq!(kind("", "Please verify you are human to go on."), Some("challenge"));
-        assert_eq!(kind("Oops", "Sorry, this page doesn't exist."), Some("not-found"));
+        assert_eq!(kind("Oops", "Sorry, this page doesn&#39;t <b>exist</b>."), Some("not-found"));
         assert_eq!(kind("", "Ce nom de domaine est À VENDRE"), Some("parked"));
         assert_eq!(kind("Recipes", "A cake of apples."), None);
     }
 
     #[test]
+    fn pages_with_content_have_the_same_words() {
+        let menu: String = (0..12).map(|n| format!("<a href=/{n}>Topic {n}</a> ")).collect();
+        let text =
+            "We bake bread in the old town every morning but Sunday, from rye and spelt of our own fields. "
+                .repeat(3);
+        for more in [
+            "<p>You must be logged in to post a comment.",
+            "<div style='display:none'>Oops! Something went wrong while submitting the form.</div>",
+            "<p>Press and hold the button for three seconds.",
+            "<p>Coming soon: a new oven.",
+            "<div class=g-recaptcha></div>",
+            "<script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>",
+            "<dialog>You must be 18 years old to enter.</dialog>",
+        ] {
+            assert_eq!(kind("Bakery", &format!("{menu}{text}{more}")), None, "{more}");
+        }
+        assert_eq!(kind("404 Elm Street - for sale", &format!("{menu}{text}")), None);
+        assert_eq!(kind("", "<div id=app></div><script>window._pxAppId = 1</script>"), None);
+    }
+
+    #[test]
+    fn a_status_that_says_the_same_is_another_sign() {
+        let shell = "<div id=app></div><script>window._pxAppId = 1</script>";
+        assert_eq!(kind_of("", shell, &[], 403), Some("challenge"));
+    }
+
+    #[test]
     fn a_long_page_about_challenges_is_content() {
         let long = "The page says: verify you are human. ".repeat(40);
-        assert_eq!(refusal(&page("How captchas work", &long)), None);
+        assert_eq!(kind("How captchas work", &long), None);
     }
 
     #[test]
     fn a_login_page_has_a_field_for_a_password() {
-        let article = page("Login", "A word of five letters.");
-        assert_eq!(refusal(&article), None);
-        assert_eq!(refusal(&Seen { has_password: true, ..article }).map(|found| found.kind), Some("login"));
+        assert_eq!(kind("Login", "A word of five letters."), None);
+        assert_eq!(kind("Login", "<form><input type=password></form>"), Some("login"));
     }
 }

@@ -281,7 +281,7 @@ columns! { Outcome:
     /// Number of earlier tries.
     ["attempt"] Get::Number(|outcome| outcome.request().attempt);
     /// Status code; null if there is no response.
-    ["status"] Get::Status(|outcome| status(&outcome.response));
+    ["status"] Get::Status(|outcome| outcome.answer().map(|received| received.status));
     /// Kind of failure, a stable name (docs/errors.md); null if there is a response.
     ["error"] Get::MaybeText(error);
     /// Details of the failure, human-readable.
