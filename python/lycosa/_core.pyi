@@ -69,6 +69,7 @@ __all__ = [
     "enter_private_namespaces",
     "export_log",
     "extract_page",
+    "fingerprint",
     "identity_key",
     "identity_of",
     "import_log",
@@ -181,6 +182,9 @@ def extract_page(
     body: bytes, url: str = "", content_type: str | None = None, method: str = "lycosa"
 ) -> ExtractedPage:
     """Read a page. See ``lycosa.extract``."""
+
+def fingerprint(text: str) -> tuple[int, list[int]]:
+    """Return simhash and digest of a text. See ``lycosa.parse.text.Extracted``."""
 
 def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dict[str, Any]:
     """Create a log from a file of ``export_log``; the directory must not have one yet.

@@ -148,7 +148,9 @@ def probabilities(models: Bags, rows: Rows) -> Rows:
 
 def encoded(models: Bags) -> bytes:
     """Models as `crates/text/src/model.rs` reads one: their trees in turn, since a row is not asked about to the end."""
-    trees = [tree for turn in zip(*(model.dump_model()["tree_info"] for model in models), strict=True) for tree in turn]
+    trees = [
+        tree for turn in zip(*(model.dump_model()["tree_info"] for model in models), strict=True) for tree in turn
+    ]
     sizes, nodes = [], b""
     for tree in trees:
         made: list[tuple[int, int, int, float]] = []

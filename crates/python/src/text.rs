@@ -16,7 +16,15 @@ use crate::errors::setting;
 /// Adds this file's names.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ExtractedPage>()?;
+    m.add_function(wrap_pyfunction!(fingerprint, m)?)?;
     m.add_function(wrap_pyfunction!(extract_page, m)?)
+}
+
+/// Simhash and digest of a text.
+#[pyfunction]
+fn fingerprint(py: Python<'_>, text: &str) -> (u64, [u8; 16]) {
+    let Fingerprint { simhash, digest } = py.detach(|| Fingerprint::of(text));
+    (simhash, digest)
 }
 
 /// What a page says.

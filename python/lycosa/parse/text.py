@@ -84,7 +84,8 @@ def extract(
 
     html: the page; of bytes the character set is found as browsers do it. url: its own, which tells something of its
     kind and date. content_type: of its response. slower: another extractor, which is asked for the main text of pages
-    whose confidence is less than ``below``; it gets the bytes and the URL. Raises SettingError for an unknown method.
+    whose confidence is less than ``below``; it gets the bytes and the URL, and what it returns has no confidence. Raises
+    SettingError for an unknown method.
 
     >>> page = "<title>Cats</title><article><h1>Cats</h1><p>Cats are small, and they sleep a lot.</p></article>"
     >>> extract(page).title
@@ -101,5 +102,7 @@ def extract(
         page.text, page.kind, page.confidence, page.refusal, page.simhash, bytes(page.digest), **stated, _page=page
     )
     if slower is not None and found.confidence is not None and found.confidence < below and found.kind != "binary":
-        return replace(found, text=slower(body, url), _page=None)
+        text = slower(body, url)
+        simhash, digest = _core.fingerprint(text)
+        return replace(found, text=text, confidence=None, simhash=simhash, digest=bytes(digest), _page=None)
     return found
