@@ -76,7 +76,8 @@ pub struct Seen<'a> {
     title: String,
     /// The HTML.
     source: &'a str,
-    /// The visible text in lower case, and how many words it has.
+    /// The visible text in lower case, apart from links: of headings and buttons, and of the rest; and how many words all of it has.
+    headings: String,
     text: String,
     words: usize,
     /// Links to other pages.
@@ -96,14 +97,21 @@ impl<'a> Seen<'a> {
         headers: &'a [(&'a str, &'a str)],
         status: u16,
     ) -> Self {
-        let (mut text, mut words) = (String::new(), 0);
+        let (mut headings, mut text, mut words) = (String::new(), String::new(), 0);
         for block in &blocks.all {
             let within = blocks.containers[block.container as usize].within;
             // Overlays and messages that scripts show where they are due.
-            if !within.has(Within::Hidden) && !within.has(Within::Dialog) && text.len() < LOOKED_AT {
-                text.push_str(blocks.text_of(block));
-                text.push('\n');
-                words += block.words as usize;
+            if within.has(Within::Hidden) || within.has(Within::Dialog) {
+                continue;
+            }
+            words += block.words as usize;
+            // Menus of ordinary pages offer to log in, too.
+            let is_link = block.linked * 2 > block.characters;
+            let is_heading = within.has(Within::Heading) || within.has(Within::Button);
+            let into = if is_heading { &mut headings } else { &mut text };
+            if !is_link && into.len() < LOOKED_AT {
+                into.push_str(&blocks.text_of(block).to_lowercase());
+                into.push('\n');
             }
         }
         let (mut links, mut has_password) = (0, false);
@@ -120,8 +128,18 @@ impl<'a> Seen<'a> {
             }
             node = tree.following(node);
         }
-        let (title, text) = (blocks.title.trim().to_lowercase(), text.to_lowercase());
-        Seen { headers, title, source, text, words, links, has_password, status }
+        let title = blocks.title.trim().to_lowercase();
+        Seen { headers, title, source, headings, text, words, links, has_password, status }
+    }
+
+    /// What other signs weigh of a kind for which there are marks.
+    fn other_signs(&self, kind: &str, sum: f32) -> f32 {
+        if sum <= 0.0 {
+            return 0.0;
+        }
+        let status = if self.is_stated(kind) { TITLE } else { 0.0 };
+        let password = if kind == "login" && self.has_password { TITLE } else { 0.0 };
+        status + password
     }
 
     /// Whether the status says so by itself.
@@ -135,24 +153,12 @@ impl<'a> Seen<'a> {
             _ => false,
         }
     }
-
-    /// Whether the page has little else than a mark of so many words.
-    fn is_little_else(&self, mark: usize) -> bool {
-        self.links <= FEW_LINKS && self.words <= (mark * TIMES).max(FEW_WORDS)
-    }
 }
 
 /// Whether a link leads to another page.
 fn leads_elsewhere(target: &str) -> bool {
     !target.is_empty() && !target.starts_with('#') && !target.starts_with("javascript:")
 }
-
-/// Links of a page that has little else than a mark, at most.
-const FEW_LINKS: usize = 5;
-
-/// Words of such a page, at most: so many, or so many times those of the mark.
-const FEW_WORDS: usize = 40;
-const TIMES: usize = 8;
 
 /// All marks, and where to find those of sources and texts at once.
 struct Marks {
@@ -182,12 +188,12 @@ impl Finder {
         Finder { automaton: builder.build(&patterns).ok(), numbers }
     }
 
-    /// The numbers of the marks that a text has, and where each begins.
-    fn find(&self, text: &str) -> impl Iterator<Item = (usize, usize)> {
+    /// The numbers of the marks that a text has.
+    fn find(&self, text: &str) -> impl Iterator<Item = usize> {
         let end = (0..=LOOKED_AT.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let found =
             self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(&text[..end]));
-        found.map(|found| (self.numbers[found.pattern().as_usize()], found.start()))
+        found.map(|found| self.numbers[found.pattern().as_usize()])
     }
 }
 
@@ -223,34 +229,57 @@ fn read(line: &'static str) -> Option<Mark> {
 pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let marks = marks();
     let stated = marks.all.iter().enumerate().filter(|(_, mark)| mark.is_stated(seen.headers, &seen.title));
-    let stated = stated.map(|(number, _)| (number, usize::MAX));
-    let found = stated.chain(marks.sources.find(seen.source)).chain(marks.texts.find(&seen.text));
-    let is_short = |number: &usize| {
-        let mark = &marks.all[*number];
+    let places = [(&*seen.title, TITLE), (&*seen.headings, HEADING), (&*seen.text, TEXT)];
+    let found = stated.map(|(number, _)| (number, TITLE));
+    let found = found.chain(marks.sources.find(seen.source).map(|number| (number, TEXT)));
+    let found = found.chain(
+        places.iter().flat_map(|(text, weight)| marks.texts.find(text).map(|number| (number, *weight))),
+    );
+    let is_short = |number: usize| {
+        let mark = &marks.all[number];
         mark.words == 0 || seen.words <= mark.words
     };
-    let mut found: Vec<_> = found.filter(|(number, _)| is_short(number)).take(MOST_FOUND).collect();
-    found.sort_unstable();
-    let first = found.iter().find(|(number, at)| {
-        let mark = &marks.all[*number];
-        // Another mark of the kind: elsewhere in the page, and not a part of this one.
-        let is_other = |(other, place): &(usize, usize)| {
-            let other_mark = &marks.all[*other];
-            other != number
-                && other_mark.kind == mark.kind
-                && (other_mark.place != mark.place
-                    || place.abs_diff(*at) > mark.text.len().max(other_mark.text.len()))
-        };
-        let is_asked = mark.kind == "login" && seen.has_password;
-        let words = mark.text.split(' ').count();
-        mark.is_enough
-            || seen.is_stated(mark.kind)
-            || is_asked
-            || found.iter().any(is_other)
-            || (mark.place != Place::Source && mark.kind != "login" && seen.is_little_else(words))
+    let mut found: Vec<_> = found.filter(|(number, _)| is_short(*number)).take(MOST_FOUND).collect();
+    // Each mark once, where it weighs most.
+    found.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
+    found.dedup_by_key(|(number, _)| *number);
+    if let Some((number, _)) = found.iter().find(|(number, _)| marks.all[*number].is_enough) {
+        return Some(Refusal { kind: marks.all[*number].kind, mark: marks.all[*number].text });
+    }
+    let kinds = KINDS.iter().map(|kind| {
+        let of = found.iter().filter(|(number, _)| marks.all[*number].kind == *kind);
+        let sum: f32 = of.clone().map(|(_, weight)| weight).sum();
+        (sum + seen.other_signs(kind, sum), of.clone().map(|(number, _)| *number).min())
     });
-    first.map(|(number, _)| Refusal { kind: marks.all[*number].kind, mark: marks.all[*number].text })
+    let best = kinds.max_by(|one, other| one.0.total_cmp(&other.0));
+    let (sum, Some(number)) = best? else { return None };
+    let is_little_else = seen.words as f32 <= sum * WORDS && seen.links <= LINKS;
+    (sum >= LEAST && is_little_else || sum >= TITLE && seen.words <= 15 && seen.links <= 3)
+        .then(|| Refusal { kind: marks.all[number].kind, mark: marks.all[number].text })
 }
+
+/// All kinds that marks have, in the order of the file.
+const KINDS: [&str; 9] = [
+    "challenge",
+    "blocked",
+    "rate-limited",
+    "parked",
+    "consent",
+    "login",
+    "not-found",
+    "server-error",
+    "needs-script",
+];
+
+/// What a mark weighs, by its place.
+const TITLE: f32 = 2.0;
+const HEADING: f32 = 1.5;
+const TEXT: f32 = 1.0;
+
+/// The least weight of a refusal; visible words for each unit of it, and links to other pages, at most.
+const LEAST: f32 = 2.0;
+const WORDS: f32 = 35.0;
+const LINKS: usize = 8;
 
 /// Marks of a page that are looked at, at most.
 const MOST_FOUND: usize = 1_000;
