@@ -57,7 +57,9 @@ fn read_tree(html: &str, size: usize, outcome: &mut Outcome, settings: &Settings
     if is_looked_at && refuse(outcome, html, &tree, &blocks) {
         return;
     }
-    let Some(method) = settings.text else { return };
+    // What a site says in place of a page has no text that anybody wants.
+    let is_page = outcome.received().is_some_and(|received| (200..300).contains(&received.status));
+    let Some(method) = settings.text.filter(|_| is_page) else { return };
     if blocks.is_cut {
         outcome.bounds.add(Bound::ParseMemory);
     }

@@ -12,7 +12,7 @@
 
 use std::sync::OnceLock;
 
-use lycosa_dom::{NONE, Tag, Tree};
+use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::blocks::{Blocks, Place as Within};
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
@@ -82,6 +82,8 @@ pub struct Seen<'a> {
     words: usize,
     /// Links to other pages.
     links: usize,
+    /// What the page states of itself weighs: pages with content are described for search engines, others ask not to be found.
+    signs: f32,
     /// Whether it has a field for a password.
     has_password: bool,
     /// The status.
@@ -114,7 +116,7 @@ impl<'a> Seen<'a> {
                 into.push('\n');
             }
         }
-        let (mut links, mut has_password) = (0, false);
+        let (mut links, mut has_password, mut signs) = (0, false, Signs::default());
         let mut node = tree.first(Tree::ROOT);
         while node != NONE {
             let attribute = |name| tree.attribute(node, name);
@@ -126,10 +128,22 @@ impl<'a> Seen<'a> {
                 }
                 _ => {}
             }
+            signs.look(tree, node);
             node = tree.following(node);
         }
         let title = blocks.title.trim().to_lowercase();
-        Seen { headers, title, source, headings, text, words, links, has_password, status }
+        Seen {
+            headers,
+            title,
+            source,
+            headings,
+            text,
+            words,
+            links,
+            signs: signs.weight(),
+            has_password,
+            status,
+        }
     }
 
     /// What other signs weigh of a kind for which there are marks.
@@ -139,7 +153,7 @@ impl<'a> Seen<'a> {
         }
         let status = if self.is_stated(kind) { TITLE } else { 0.0 };
         let password = if kind == "login" && self.has_password { TITLE } else { 0.0 };
-        status + password
+        status + password + self.signs
     }
 
     /// Whether the status says so by itself.
@@ -154,6 +168,58 @@ impl<'a> Seen<'a> {
         }
     }
 }
+
+/// What a page states of itself.
+#[derive(Debug, Default)]
+struct Signs {
+    is_described: bool,
+    is_canonical: bool,
+    has_open_graph: bool,
+    has_data: bool,
+    has_feed: bool,
+    is_hidden: bool,
+    images: usize,
+}
+
+impl Signs {
+    /// Looks at an element.
+    fn look(&mut self, tree: &Tree, node: NodeId) {
+        let attribute = |name| tree.attribute(node, name).unwrap_or_default();
+        match tree.tag(node) {
+            Tag::Meta => {
+                let (name, content) = (attribute("name"), attribute("content"));
+                self.is_described |= name == "description" && content.len() > 20;
+                self.has_open_graph |= attribute("property").starts_with("og:");
+                self.is_hidden |= name == "robots" && content.to_ascii_lowercase().contains("noindex");
+            }
+            Tag::Link => {
+                self.is_canonical |= attribute("rel") == "canonical";
+                self.has_feed |= attribute("type").ends_with("+xml");
+            }
+            Tag::Script => self.has_data |= attribute("type") == "application/ld+json",
+            Tag::Img => self.images += 1,
+            _ => {}
+        }
+    }
+
+    /// What they weigh: less than 0 for content.
+    fn weight(&self) -> f32 {
+        let content = [
+            self.is_described,
+            self.is_canonical,
+            self.has_open_graph,
+            self.has_data,
+            self.has_feed,
+            self.images > 3,
+        ];
+        let content = content.into_iter().filter(|is_it| *is_it).count() as f32 * CONTENT;
+        if self.is_hidden { HIDDEN - content } else { -content }
+    }
+}
+
+/// What each sign of content weighs, and that a page asks not to be indexed.
+const CONTENT: f32 = 0.6;
+const HIDDEN: f32 = 0.5;
 
 /// Whether a link leads to another page.
 fn leads_elsewhere(target: &str) -> bool {
@@ -231,7 +297,7 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let stated = marks.all.iter().enumerate().filter(|(_, mark)| mark.is_stated(seen.headers, &seen.title));
     let places = [(&*seen.title, TITLE), (&*seen.headings, HEADING), (&*seen.text, TEXT)];
     let found = stated.map(|(number, _)| (number, TITLE));
-    let found = found.chain(marks.sources.find(seen.source).map(|number| (number, TEXT)));
+    let found = found.chain(marks.sources.find(seen.source).map(|number| (number, SOURCE)));
     let found = found.chain(
         places.iter().flat_map(|(text, weight)| marks.texts.find(text).map(|number| (number, *weight))),
     );
@@ -254,7 +320,7 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let best = kinds.max_by(|one, other| one.0.total_cmp(&other.0));
     let (sum, Some(number)) = best? else { return None };
     let is_little_else = seen.words as f32 <= sum * WORDS && seen.links <= LINKS;
-    (sum >= LEAST && is_little_else || sum >= TITLE && seen.words <= 15 && seen.links <= 3)
+    (sum >= LEAST && is_little_else || sum >= TEXT && seen.words <= 12 && seen.links <= 3)
         .then(|| Refusal { kind: marks.all[number].kind, mark: marks.all[number].text })
 }
 
@@ -275,11 +341,13 @@ const KINDS: [&str; 9] = [
 const TITLE: f32 = 2.0;
 const HEADING: f32 = 1.5;
 const TEXT: f32 = 1.0;
+/// Ordinary pages have the same scripts: not enough even for a page without a word.
+const SOURCE: f32 = 0.9;
 
 /// The least weight of a refusal; visible words for each unit of it, and links to other pages, at most.
 const LEAST: f32 = 2.0;
-const WORDS: f32 = 35.0;
-const LINKS: usize = 8;
+const WORDS: f32 = 40.0;
+const LINKS: usize = 10;
 
 /// Marks of a page that are looked at, at most.
 const MOST_FOUND: usize = 1_000;
@@ -383,7 +451,8 @@ mod tests {
 
     #[test]
     fn a_login_page_has_a_field_for_a_password() {
-        assert_eq!(kind("Login", "A word of five letters."), None);
+        let article = "A word of five letters for what one does with a name and a secret, and for the record of a ship. ".repeat(5);
+        assert_eq!(kind("Login", &article), None);
         assert_eq!(kind("Login", "<form><input type=password></form>"), Some("login"));
     }
 }
