@@ -83,6 +83,8 @@ pub struct Page {
     pub confidence: f32,
     /// What it states beside its text, if that is made by scripts; else empty.
     stated: String,
+    /// Its URL, or empty.
+    url: String,
 }
 
 impl Page {
@@ -98,7 +100,16 @@ impl Page {
         let stated = stated(&tree, &blocks);
         let Some(learnt) = learnt() else {
             let (is_chosen, probabilities) = (vec![true; blocks.all.len()], vec![0.5; blocks.all.len()]);
-            return Page { tree, blocks, is_chosen, probabilities, kind: None, confidence: 0.0, stated };
+            return Page {
+                tree,
+                blocks,
+                is_chosen,
+                probabilities,
+                kind: None,
+                confidence: 0.0,
+                stated,
+                url: url.to_owned(),
+            };
         };
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
         let width = NAMES.len() + COUNT;
@@ -110,7 +121,16 @@ impl Page {
             probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
         flagged.for_each(|(probability, _)| *probability = 0.0);
         let (is_chosen, confidence) = choose(&blocks, &probabilities);
-        Page { tree, blocks, is_chosen, probabilities, kind: kind(&kinds), confidence, stated }
+        Page {
+            tree,
+            blocks,
+            is_chosen,
+            probabilities,
+            kind: kind(&kinds),
+            confidence,
+            stated,
+            url: url.to_owned(),
+        }
     }
 
     /// The chosen blocks, with what they are; or the paragraphs of what is stated.
@@ -134,7 +154,7 @@ impl Page {
 
     /// The main text as Markdown.
     pub fn markdown(&self, options: markdown::Options) -> String {
-        let mut text = markdown(&self.tree, &self.blocks, &self.is_chosen, options);
+        let mut text = markdown(&self.tree, &self.blocks, &self.is_chosen, options, &self.url);
         for line in self.stated.lines() {
             if !text.is_empty() {
                 text.push('\n');

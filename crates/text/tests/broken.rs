@@ -210,5 +210,5 @@ fn any_page_is_read() {
 fn the_parts_of_a_page_are_of_it() {
     let tree = parse("<p>a<p>b", &Limits::default());
     let blocks = Blocks::of(&tree);
-    assert_eq!(markdown::markdown(&tree, &blocks, &[true, false], Options::default()), "a\n");
+    assert_eq!(markdown::markdown(&tree, &blocks, &[true, false], Options::default(), ""), "a\n");
 }

@@ -60,6 +60,9 @@ impl<'a> Inline<'a> {
         if let Some(text) = self.tree.text(node) {
             if self.kept.has(node) {
                 self.words(text);
+            } else {
+                // Blank text beside an image is no part of a block.
+                self.is_spaced |= text.trim().is_empty();
             }
             return;
         }
@@ -142,7 +145,12 @@ impl<'a> Inline<'a> {
 
     /// Text between marks.
     fn marked(&mut self, node: NodeId, mark: &str) {
-        let (text, starts, ends) = self.inner(node);
+        let (text, starts, mut ends) = self.inner(node);
+        // A mark behind punctuation ends nothing before a letter (CommonMark section 6.2): a space makes it one.
+        let next = self.tree.next(node);
+        let is_before_letter = next != lycosa_dom::NONE
+            && self.tree.text(next).is_some_and(|text| text.starts_with(char::is_alphanumeric));
+        ends |= is_before_letter && text.ends_with(|c: char| c.is_ascii_punctuation());
         // Marks within marks of the same kind would end them.
         let is_plain = text.is_empty() || text.contains(BREAK) || text.contains(mark);
         self.is_spaced |= starts;
@@ -186,7 +194,8 @@ impl<'a> Inline<'a> {
 
     /// A link.
     fn link(&mut self, node: NodeId) {
-        let target = self.tree.attribute(node, "href").and_then(target_of);
+        let target =
+            self.tree.attribute(node, "href").and_then(target_of).map(|target| self.kept.resolved(target));
         let (text, starts, ends) = self.inner(node);
         self.is_spaced |= starts;
         if !text.is_empty() {
@@ -210,7 +219,7 @@ impl<'a> Inline<'a> {
     fn image(&mut self, node: NodeId) {
         let names = ["data-src", "data-original", "data-lazy-src", "src"];
         let target = names.into_iter().find_map(|name| self.tree.attribute(node, name)).and_then(target_of);
-        let Some(target) = target else { return };
+        let Some(target) = target.map(|target| self.kept.resolved(target)) else { return };
         let mut text = String::new();
         escape(self.tree.attribute(node, "alt").unwrap_or_default().trim(), &mut text);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -386,6 +395,6 @@ fn escape_start(line: &str) -> String {
         || line == "-"
         || line == "+"
         || line.starts_with("~~~")
-        || (line.len() >= 2 && line.bytes().all(|byte| byte == b'=' || byte == b'-'));
+        || (!line.is_empty() && line.bytes().all(|byte| byte == b'=' || byte == b'-'));
     if is_markup { format!("\\{line}") } else { line.to_owned() }
 }

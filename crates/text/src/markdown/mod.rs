@@ -7,6 +7,7 @@ mod inline;
 mod table;
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
+use lycosa_url::{Base, CrawlUrl};
 
 use crate::blocks::{Blocks, is_invisible, is_left_out};
 use inline::Inline;
@@ -26,9 +27,10 @@ pub struct Options {
     pub images: bool,
 }
 
-/// Returns the Markdown of some blocks of a page. `is_chosen`: of each block.
-pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Options) -> String {
-    let kept = Kept::of(tree, blocks, is_chosen);
+/// Returns the Markdown of some blocks of a page. `is_chosen`: of each block. `url`: the page's own, against which addresses are
+/// resolved; or empty: they stay as they are.
+pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Options, url: &str) -> String {
+    let kept = Kept { base: base_of(tree, url), ..Kept::of(tree, blocks, is_chosen) };
     let mut writer =
         Writer { tree, kept: &kept, options, out: String::new(), prefix: String::new(), is_open: false };
     writer.children(Tree::ROOT, 0);
@@ -50,6 +52,8 @@ pub(crate) struct Kept {
     kept: Vec<bool>,
     /// Elements with a block in them.
     divided: Vec<bool>,
+    /// What addresses are resolved against.
+    base: Option<Base<'static>>,
 }
 
 impl Kept {
@@ -88,7 +92,7 @@ impl Kept {
                 }
             }
         }
-        Kept { kept, divided }
+        Kept { kept, divided, base: None }
     }
 
     /// Whether a node, or something in it, is kept.
@@ -96,10 +100,39 @@ impl Kept {
         self.kept[node as usize]
     }
 
+    /// An address as it is from elsewhere.
+    pub(crate) fn resolved(&self, target: String) -> String {
+        // A URL that is fetched has no fragment; an address that is read has.
+        let (page, fragment) = target.find('#').map_or((&*target, ""), |at| target.split_at(at));
+        let joined =
+            self.base.as_ref().filter(|_| !page.is_empty()).and_then(|base| base.join_as_given(page).ok());
+        match joined {
+            Some(url) => format!("{}{fragment}", url.as_str()),
+            None => target,
+        }
+    }
+
     /// Whether a node has blocks in it.
     fn is_divided(&self, node: NodeId) -> bool {
         self.divided[node as usize]
     }
+}
+
+/// What addresses of a page are resolved against; `None`: its own is not known.
+fn base_of(tree: &Tree, url: &str) -> Option<Base<'static>> {
+    let mut base = Base::new(&CrawlUrl::parse(url).ok()?).ok()?;
+    let mut node = tree.first(Tree::ROOT);
+    while node != NONE {
+        if tree.tag(node) == Tag::Base
+            && let Some(reference) = tree.attribute(node, "href")
+        {
+            // One that is none changes nothing.
+            let _ = base.set(reference);
+            break;
+        }
+        node = tree.following(node);
+    }
+    Some(base)
 }
 
 /// Keeps a node, and all elements around it.
@@ -123,12 +156,30 @@ fn keep_between(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], kept: &mut [bo
         }
         let is_at = |block: usize| is_chosen.get(block).copied().unwrap_or(false);
         let is_inside = blocks.all.get(next).is_some_and(|block| block.nodes.0 < node);
-        let is_between = next.checked_sub(1).is_some_and(is_at) && is_at(next);
-        if (is_inside && is_at(next)) || (!is_inside && is_between) {
+        let before = next.checked_sub(1);
+        let is_between = before.is_some_and(is_at) && is_at(next);
+        let is_beside = || {
+            let chosen = [before, Some(next)].into_iter().flatten().filter(|block| is_at(*block));
+            let mut chosen = chosen.filter_map(|block| blocks.all.get(block));
+            chosen.any(|block| is_in(tree, node, blocks.containers[block.container as usize].node))
+        };
+        if (is_inside && is_at(next)) || (!is_inside && (is_between || is_beside())) {
             keep(tree, node, kept);
         }
     }
 }
+
+/// Whether a node is in an element, or in one of the next elements in it.
+fn is_in(tree: &Tree, node: NodeId, element: NodeId) -> bool {
+    let mut up = node;
+    (0..NEAR).any(|_| {
+        up = if up == NONE { NONE } else { tree.parent(up) };
+        up == element && up != NONE
+    })
+}
+
+/// How far within the element of a text an image may be that belongs to it.
+const NEAR: usize = 6;
 
 /// Writes blocks.
 struct Writer<'a> {
@@ -169,6 +220,11 @@ impl<'a> Writer<'a> {
         if let Some(level) = tag.heading() {
             let text = Inline::of(self.tree, self.kept, self.options, node).one_line();
             if !text.is_empty() {
+                // Signs at the end would be taken for the closing ones.
+                let text = match text.strip_suffix('#') {
+                    Some(before) => format!("{before}\\#"),
+                    None => text,
+                };
                 self.lines(&format!("{} {text}", "#".repeat(level.into())));
             }
             return;

@@ -10,7 +10,7 @@ fn of(html: &str) -> String {
     let tree = parse(html, &Limits::default());
     let blocks = Blocks::of(&tree);
     let all = vec![true; blocks.all.len()];
-    markdown(&tree, &blocks, &all, Options { links: true, images: true })
+    markdown(&tree, &blocks, &all, Options { links: true, images: true }, "")
 }
 
 #[test]
@@ -119,6 +119,25 @@ fn addresses_of_scripts_are_left_out_however_they_are_written() {
 }
 
 #[test]
+fn addresses_are_resolved_where_the_page_is_known() {
+    let tree = parse(
+        "<base href=/docs/><p><a href=a>a</a> <a href=#b>b</a> <img src=//c.example/d>",
+        &Limits::default(),
+    );
+    let blocks = Blocks::of(&tree);
+    let options = Options { links: true, images: true };
+    assert_eq!(
+        markdown(&tree, &blocks, &[true], options, "https://www.example/x/y"),
+        "[a](https://www.example/docs/a) [b](#b) ![](https://c.example/d)\n"
+    );
+}
+
+#[test]
+fn signs_at_ends_of_headings_and_marks_before_letters() {
+    assert_eq!(of("<h2>C #</h2><p><b>Note:</b>text"), "## C \\#\n\n**Note:** text\n");
+}
+
+#[test]
 fn what_looks_like_a_formula_or_an_image_is_escaped() {
     assert_eq!(of("<p>It costs $5 or $6"), "It costs \\$5 or \\$6\n");
     assert_eq!(of("<p>Wow!<a href=/x>link</a>"), "Wow\\![link](/x)\n");
@@ -155,7 +174,7 @@ fn text_is_not_markup() {
 fn what_is_not_chosen_is_not_written() {
     let tree = parse("<nav>a</nav><p>b <i>c</i></p><footer>d</footer>", &Limits::default());
     let blocks = Blocks::of(&tree);
-    assert_eq!(markdown(&tree, &blocks, &[false, true, false], Options::default()), "b *c*\n");
+    assert_eq!(markdown(&tree, &blocks, &[false, true, false], Options::default(), ""), "b *c*\n");
 }
 
 proptest! {
@@ -164,7 +183,7 @@ proptest! {
         let tree = parse(&html, &Limits::default());
         let blocks = Blocks::of(&tree);
         let all = vec![true; blocks.all.len()];
-        let text = markdown(&tree, &blocks, &all, Options::default());
+        let text = markdown(&tree, &blocks, &all, Options::default(), "");
         // Numbers of lists are no text of the page.
         let letters = |text: &str| text.chars().filter(|character| character.is_alphabetic()).collect::<String>();
         prop_assert_eq!(letters(&text), letters(&blocks.text), "{}", text);
