@@ -111,6 +111,13 @@ pub struct Block {
     pub(crate) breaks: u16,
 }
 
+impl Block {
+    /// Whether it is a paragraph of prose.
+    pub(crate) fn is_prose(&self) -> bool {
+        self.words >= 20 && self.linked * 3 < self.characters
+    }
+}
+
 /// All blocks of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
@@ -132,6 +139,24 @@ impl Blocks {
         let mut walk = Walk::new(tree);
         walk.all();
         walk.blocks
+    }
+
+    /// The level of the heading that a block is in.
+    pub(crate) fn heading_of(&self, tree: &Tree, block: &Block) -> Option<u8> {
+        let mut container = &self.containers[block.container as usize];
+        if !container.within.has(Place::Heading) {
+            return None;
+        }
+        loop {
+            if let Some(level) = tree.tag(container.node).heading() {
+                return Some(level);
+            }
+            let outer = &self.containers[container.parent as usize];
+            if outer.node == container.node {
+                return None;
+            }
+            container = outer;
+        }
     }
 
     /// The text of a block.

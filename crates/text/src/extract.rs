@@ -167,29 +167,16 @@ impl Page {
 
     /// What a block is.
     fn role(&self, block: &Block) -> Role {
-        let mut container = &self.blocks.containers[block.container as usize];
+        let container = &self.blocks.containers[block.container as usize];
         let (within, depth) = (container.within, container.list_depth);
-        if within.has(Place::Preformatted) {
-            return Role::Code;
-        }
-        if within.has(Place::Heading) {
-            loop {
-                if let Some(level) = self.tree.tag(container.node).heading() {
-                    return Role::Heading(level);
-                }
-                let outer = &self.blocks.containers[container.parent as usize];
-                if outer.node == container.node {
-                    break;
-                }
-                container = outer;
-            }
-        }
-        match () {
-            () if within.has(Place::Caption) => Role::Caption,
-            () if within.has(Place::Table) => Role::Cell,
-            () if within.has(Place::Quote) => Role::Quote,
-            () if depth > 0 => Role::Item(depth),
-            () => Role::Paragraph,
+        match self.blocks.heading_of(&self.tree, block) {
+            _ if within.has(Place::Preformatted) => Role::Code,
+            Some(level) => Role::Heading(level),
+            None if within.has(Place::Caption) => Role::Caption,
+            None if within.has(Place::Table) => Role::Cell,
+            None if within.has(Place::Quote) => Role::Quote,
+            None if depth > 0 => Role::Item(depth),
+            None => Role::Paragraph,
         }
     }
 }

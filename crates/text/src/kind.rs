@@ -205,7 +205,7 @@ fn proportions(tree: &Tree, blocks: &Blocks, words: &mut Vec<u32>) {
     step("characters", total.log2());
     step("linked", whole.linked as f32 / total * 10.0);
     step("words of a block", (whole.words as f32 / whole.blocks.max(1) as f32).log2().max(0.0) * 2.0);
-    step("long blocks", part(&|block| block.words >= 20 && block.linked * 3 < block.characters) * 10.0);
+    step("long blocks", part(&crate::blocks::Block::is_prose) * 10.0);
     for (name, place) in [
         ("in articles", Place::Article),
         ("in main", Place::Main),

@@ -93,7 +93,7 @@ impl<'a> Page<'a> {
             alike: HashMap::new(),
             surroundings: Surroundings::default(),
             regions: regions(blocks),
-            prose: part(&|block| block.words >= 20 && block.linked * 3 < block.characters),
+            prose: part(&Block::is_prose),
             in_article: within(Place::Article),
             in_main: within(Place::Main),
             in_lists: within(Place::List),
@@ -110,7 +110,8 @@ impl<'a> Page<'a> {
             texts,
         };
         page.walk(tables);
-        let levels: Vec<_> = blocks.all.iter().map(|block| level_of(tree, blocks, block)).collect();
+        let levels: Vec<_> =
+            blocks.all.iter().map(|block| blocks.heading_of(tree, block).unwrap_or(7)).collect();
         page.surroundings = Surroundings::of(blocks, &page.texts, &page.of_words, &levels, page.title_at);
         page
     }
@@ -231,24 +232,6 @@ pub(super) struct Alike {
     pub(super) linked: u32,
     pub(super) first: u32,
     pub(super) last: u32,
-}
-
-/// The level of the heading that a block is in; 7: none.
-pub(super) fn level_of(tree: &Tree, blocks: &Blocks, block: &Block) -> u8 {
-    let mut container = &blocks.containers[block.container as usize];
-    if !container.within.has(Place::Heading) {
-        return 7;
-    }
-    loop {
-        if let Some(level) = tree.tag(container.node).heading() {
-            return level;
-        }
-        let outer = &blocks.containers[container.parent as usize];
-        if outer.node == container.node {
-            return 7;
-        }
-        container = outer;
-    }
 }
 
 /// The region of each container: the innermost one around it that has a tenth of the page's text.
