@@ -112,7 +112,7 @@ impl<'a> Seen<'a> {
             let is_heading = within.has(Within::Heading) || within.has(Within::Button);
             let into = if is_heading { &mut headings } else { &mut text };
             if !is_link && into.len() < LOOKED_AT {
-                into.push_str(&blocks.text_of(block).to_lowercase());
+                into.push_str(&plain(blocks.text_of(block)));
                 into.push('\n');
             }
         }
@@ -131,7 +131,7 @@ impl<'a> Seen<'a> {
             signs.look(tree, node);
             node = tree.following(node);
         }
-        let title = blocks.title.trim().to_lowercase();
+        let title = plain(blocks.title.trim());
         Seen {
             headers,
             title,
@@ -167,6 +167,11 @@ impl<'a> Seen<'a> {
             _ => false,
         }
     }
+}
+
+/// A text in lower case, with the apostrophes of typewriters, as marks have them.
+fn plain(text: &str) -> String {
+    text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'")
 }
 
 /// What a page states of itself.
@@ -320,7 +325,8 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let best = kinds.max_by(|one, other| one.0.total_cmp(&other.0));
     let (sum, Some(number)) = best? else { return None };
     let is_little_else = seen.words as f32 <= sum * WORDS && seen.links <= LINKS;
-    (sum >= LEAST && is_little_else || sum >= TEXT && seen.words <= 12 && seen.links <= 3)
+    (sum >= LEAST && is_little_else
+        || sum >= TEXT && seen.words <= BARE_WORDS && seen.links <= BARE_LINKS && seen.signs >= 0.0)
         .then(|| Refusal { kind: marks.all[number].kind, mark: marks.all[number].text })
 }
 
@@ -348,6 +354,10 @@ const SOURCE: f32 = 0.9;
 const LEAST: f32 = 2.0;
 const WORDS: f32 = 40.0;
 const LINKS: usize = 10;
+
+/// A page of so few words and links that does not describe itself is a refusal by one wording.
+const BARE_WORDS: usize = 40;
+const BARE_LINKS: usize = 2;
 
 /// Marks of a page that are looked at, at most.
 const MOST_FOUND: usize = 1_000;
