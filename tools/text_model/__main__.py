@@ -11,11 +11,12 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
+from tools.text_model import STAGES
 from tools.text_model.corpus import FOLDS, pages
 from tools.text_model.described import Blocks
 from tools.text_model.kinds import kind_of
 from tools.text_model.scores import report
-from tools.text_model.training import STAGES, Training, encoded, prepare
+from tools.text_model.training import Training, encoded, prepare
 
 MODELS = Path(__file__).parents[2] / "crates" / "text" / "models"
 

@@ -65,7 +65,7 @@ class Blocks:
         page.of_kind = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
 
     def choose(self, page: Page, probabilities: Rows) -> str:
-        """The text that is chosen by the probabilities of a page's blocks, with what the page states in place of a text."""
+        """The text that is chosen by probabilities of blocks, with what the page states in place of a text."""
         out = self._send(b"C" + page.html, probabilities.astype("<f4").tobytes())
         is_chosen = out.read(len(page.texts))
         chosen = [text for text, is_it in zip(page.texts, is_chosen, strict=True) if is_it]

@@ -12,6 +12,7 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.text_model import BAGS, PART, STAGES, TREES
 from tools.text_model.corpus import Page, Rows
 from tools.text_model.described import Blocks
 from tools.text_model.gold import label
@@ -32,15 +33,6 @@ SETTINGS: dict[str, Any] = {
     "seed": 1,
     "deterministic": True,
 }
-TREES = 60
-
-#: Models of which each is trained on another part of the pages, and that are asked together: what only some pages have taught
-#: one of them counts less.
-BAGS, PART = 3, 0.8
-
-#: Models one after the other.
-STAGES = 2
-
 
 #: Models that are asked together.
 Bags = list[lightgbm.Booster]
@@ -147,7 +139,7 @@ def probabilities(models: Bags, rows: Rows) -> Rows:
 
 
 def encoded(models: Bags) -> bytes:
-    """Models as `crates/text/src/model.rs` reads one: their trees in turn, since a row is not asked about to the end."""
+    """Models as `crates/text/src/model.rs` reads one: their trees in turn, since few rows are asked about to the end."""
     trees = [
         tree for turn in zip(*(model.dump_model()["tree_info"] for model in models), strict=True) for tree in turn
     ]
