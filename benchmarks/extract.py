@@ -80,8 +80,8 @@ def _extract(report: Report, options: Options, cores: Cores, folder: Path) -> No
         "models of this version, which were trained on all"
     )
     report.notes.append(
-        "trafilatura leaves out comments, as the scorer of the corpora calls it; jusText has the stop words of English, "
-        "whatever the language of a page"
+        "trafilatura leaves out comments, as the scorer of the corpora calls it; jusText has the stop words of "
+        "English, whatever the language of a page"
     )
 
 
@@ -125,7 +125,7 @@ def _run(command: Sequence[str], found: Sequence[Page], cores: Cores) -> Made:
 
 
 def _held_out(found: Sequence[Page], judged: Sequence[Page]) -> tuple[dict[str, str], dict[str, str]]:
-    """Our texts, of each page by models that have not seen its domain; and those of pages whose sites' templates are known."""
+    """Our texts, by models that have not seen a page's domain; and those of pages whose sites' templates are known."""
     try:
         from tools.text_model.corpus import FOLDS
         from tools.text_model.described import Blocks

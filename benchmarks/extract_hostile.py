@@ -62,7 +62,8 @@ found = lycosa.extract(body)
 written = found.markdown(links=True, images=True)
 spent = time.process_time() - begin
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"cpu": spent, "memory": (after - before) * 1024, "text": len(found.text), "markdown": len(written)}))
+lengths = {"text": len(found.text), "markdown": len(written)}
+print(json.dumps({"cpu": spent, "memory": (after - before) * 1024, **lengths}))
 """
 
 

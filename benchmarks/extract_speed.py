@@ -86,7 +86,7 @@ def read(archive: Path) -> list[bytes]:
 
 
 def _responses(bodies: list[bytes], turn: int) -> Responses:
-    """Responses with these pages, of other sites in each round: what a site's pages have in common would be left out."""
+    """Responses with these pages, in each round of other sites: what pages of a site have in common is left out."""
     from lycosa import Request, Responses
 
     fields = [("Content-Type", "text/html")]

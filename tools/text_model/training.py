@@ -139,7 +139,7 @@ def probabilities(models: Bags, rows: Rows) -> Rows:
 
 
 def encoded(models: Bags) -> bytes:
-    """Models as `crates/text/src/model.rs` reads one: their trees in turn, since few rows are asked about to the end."""
+    """Models as `crates/text/src/model.rs` reads one: their trees in turn, since few rows are asked to the end."""
     trees = [
         tree for turn in zip(*(model.dump_model()["tree_info"] for model in models), strict=True) for tree in turn
     ]
