@@ -125,7 +125,7 @@ def _run(command: Sequence[str], found: Sequence[Page], cores: Cores) -> Made:
 
 
 def _held_out(found: Sequence[Page], judged: Sequence[Page]) -> tuple[dict[str, str], dict[str, str]]:
-    """Our texts, by models that have not seen a page's domain; and those of pages whose sites' templates are known."""
+    """Our texts, by models that have not seen a page's domain; and those of pages whose templates are known."""
     try:
         from tools.text_model.corpus import FOLDS
         from tools.text_model.described import Blocks

@@ -7,6 +7,7 @@ use lycosa_text::fingerprint::Fingerprint;
 use lycosa_text::kind;
 use lycosa_text::markdown::Options;
 use lycosa_text::metadata::Metadata;
+use lycosa_text::posts::posts;
 use lycosa_text::refusal::{Seen, refusal};
 use lycosa_text::{density, is_binary};
 use pyo3::prelude::*;
@@ -144,6 +145,12 @@ impl ExtractedPage {
             (name, level, text)
         };
         self.page.iter().flat_map(Page::chosen).map(of).collect()
+    }
+
+    /// What people have written on the page: kind, author, day, text.
+    fn posts(&self, py: Python<'_>) -> Vec<(&'static str, String, String, String)> {
+        let found = py.detach(|| self.page.as_ref().map(|page| posts(&page.tree)).unwrap_or_default());
+        found.into_iter().map(|post| (post.kind, post.author, post.date, post.text)).collect()
     }
 
     /// MD5 of the words of the text.

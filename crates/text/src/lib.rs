@@ -13,6 +13,7 @@ pub mod kind;
 pub mod markdown;
 pub mod metadata;
 pub mod model;
+pub mod posts;
 pub mod refusal;
 pub mod stated;
 pub mod surroundings;

@@ -320,7 +320,7 @@ fn boundary(text: &str, place: usize) -> usize {
 }
 
 /// The text in an element: of much the beginning.
-fn text_of(tree: &Tree, element: NodeId) -> String {
+pub(crate) fn text_of(tree: &Tree, element: NodeId) -> String {
     let (mut text, end) = (String::new(), tree.after(element));
     let mut node = tree.first(element);
     for _ in 0..NODES {
@@ -358,7 +358,7 @@ fn authors_of(text: &str, language: &str) -> String {
 }
 
 /// The name of one author; empty: it is none.
-fn author_name(text: &str) -> String {
+pub(crate) fn author_name(text: &str) -> String {
     let text = without_by(&collapsed(text), "");
     let name = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '·' | '-' | ':'));
     let is_url = name.contains("://") || name.starts_with("www.") || name.starts_with('@');

@@ -168,7 +168,7 @@ fn string(from: &str) -> (String, &str) {
 }
 
 /// A string of which HTML may be made: without its tags, and with what its references stand for.
-fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(['<', '&']) {
         return Cow::Borrowed(text);
     }

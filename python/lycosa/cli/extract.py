@@ -146,5 +146,8 @@ def as_json(found: Extracted) -> dict[str, Any]:
     )  # fmt: skip
     told = {name: getattr(found, name) for name in names}
     told |= {"simhash": f"{found.simhash:016x}", "digest": found.digest.hex()}
+    told["posts"] = [
+        {"kind": post.kind, "author": post.author, "date": post.date, "text": post.text} for post in found.posts
+    ]
     told["blocks"] = [{"role": block.role, "level": block.level, "text": block.text} for block in found.blocks]
     return told

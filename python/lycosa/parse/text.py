@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from lycosa import _core
 from lycosa.errors import SettingError
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Method = Literal["lycosa", "density-paper"]
 
@@ -24,6 +27,18 @@ class TextBlock:
     role: str
     #: Of a heading from 1 to 6; of an item how many lists are around it; otherwise 0.
     level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What somebody has written on a page."""
+
+    #: ``post``, ``question``, ``answer``, ``comment`` or ``review``.
+    kind: str
+    #: Who has, and the ISO 8601 day; `None`: not stated.
+    author: str | None
+    date: str | None
     text: str
 
 
@@ -69,6 +84,20 @@ class Extracted:
     def blocks(self) -> list[TextBlock]:
         """The blocks of the main text; the published method has none."""
         return [] if self._page is None else [TextBlock(*block) for block in self._page.blocks()]
+
+    @cached_property
+    def posts(self) -> list[Post]:
+        """Posts, questions, answers, comments and reviews, as the page states them (JSON-LD, microdata), in its order."""
+        found = [] if self._page is None else self._page.posts()
+        return [Post(kind, author or None, date or None, text) for kind, author, date, text in found]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the blocks as an Arrow table with the columns role, level and text. Needs pyarrow (extra ``parquet``)."""
+        import pyarrow
+
+        columns = {name: [getattr(block, name) for block in self.blocks] for name in ("role", "level", "text")}
+        fields = [("role", pyarrow.string()), ("level", pyarrow.uint8()), ("text", pyarrow.string())]
+        return pyarrow.table(columns, schema=pyarrow.schema(fields))
 
 
 def extract(
