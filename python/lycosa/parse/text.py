@@ -87,12 +87,12 @@ class Extracted:
 
     @cached_property
     def posts(self) -> list[Post]:
-        """Posts, questions, answers, comments and reviews, as the page states them (JSON-LD, microdata), in its order."""
+        """Posts, questions, answers, comments and reviews in their order, as the page states them."""
         found = [] if self._page is None else self._page.posts()
         return [Post(kind, author or None, date or None, text) for kind, author, date, text in found]
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return the blocks as an Arrow table with the columns role, level and text. Needs pyarrow (extra ``parquet``)."""
+        """Return the blocks as an Arrow table: role, level, text. Needs pyarrow (extra ``parquet``)."""
         import pyarrow
 
         columns = {name: [getattr(block, name) for block in self.blocks] for name in ("role", "level", "text")}
