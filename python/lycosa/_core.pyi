@@ -179,7 +179,12 @@ def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dic
     """
 
 def extract_page(
-    body: bytes, url: str = "", content_type: str | None = None, method: str = "lycosa"
+    body: bytes,
+    url: str = "",
+    content_type: str | None = None,
+    method: str = "lycosa",
+    status: int = 200,
+    headers: list[tuple[str, str]] = ...,
 ) -> ExtractedPage:
     """Read a page. See ``lycosa.extract``."""
 

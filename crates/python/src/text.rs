@@ -47,34 +47,44 @@ pub(crate) struct ExtractedPage {
     digest: [u8; 16],
 }
 
-/// Reads a page. `content_type`: of its response, if there was one; `method`: `lycosa` or `density-paper`.
+/// Reads a page. `content_type`: of its response, if there was one; `method`: `lycosa` or `density-paper`; `headers`: of its response,
+/// with names in lower case.
 #[pyfunction]
-#[pyo3(signature = (body, url = "", content_type = None, method = "lycosa"))]
+#[pyo3(signature = (body, url = "", content_type = None, method = "lycosa", status = 200, headers = Vec::new()))]
 fn extract_page(
     py: Python<'_>,
     body: &[u8],
     url: &str,
     content_type: Option<&str>,
     method: &str,
+    status: u16,
+    headers: Vec<(String, String)>,
 ) -> PyResult<ExtractedPage> {
     let is_published = match method {
         "lycosa" => false,
         "density-paper" => true,
         _ => return Err(setting("method", method, "lycosa or density-paper")),
     };
-    Ok(py.detach(|| ExtractedPage::of(body, url, content_type, is_published)))
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    Ok(py.detach(|| ExtractedPage::of(body, url, content_type, is_published, (status, &headers))))
 }
 
 impl ExtractedPage {
     /// Reads a page.
-    fn of(body: &[u8], url: &str, content_type: Option<&str>, is_published: bool) -> Self {
+    fn of(
+        body: &[u8],
+        url: &str,
+        content_type: Option<&str>,
+        is_published: bool,
+        (status, headers): (u16, &[(&str, &str)]),
+    ) -> Self {
         let html = lycosa_parse::detect(content_type, body).decode(body).0;
         if is_binary(&html) {
             return ExtractedPage::binary();
         }
         let tree = parse(&html, &Limits::default());
         let blocks = Blocks::of(&tree);
-        let refusal = refusal(&Seen::of(&tree, &blocks, &html, &[], 200)).map(|refusal| refusal.kind);
+        let refusal = refusal(&Seen::of(&tree, &blocks, &html, headers, status)).map(|refusal| refusal.kind);
         let metadata = Metadata::of(&tree, url);
         let page = (!is_published).then(|| Page::of(tree, blocks, url, &[]));
         let text = page.as_ref().map_or_else(|| density::extract(&html), Page::text);

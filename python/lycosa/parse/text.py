@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
@@ -106,15 +106,17 @@ def extract(
     url: str | None = None,
     content_type: str | None = None,
     method: Method = "lycosa",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
     below: float = 0.0,
     slower: Callable[[bytes, str | None], str] | None = None,
 ) -> Extracted:
     """Return what a page says.
 
     html: the page; of bytes the character set is found as browsers do it. url: its own, which tells something of its
-    kind and date. content_type: of its response. slower: another extractor, which is asked for the main text of pages
-    whose confidence is less than ``below``; it gets the bytes and the URL, and what it returns has no confidence.
-    Raises SettingError for an unknown method.
+    kind and date. content_type, status, headers: of its response; the last two help to tell refusals. slower: another
+    extractor, which is asked for the main text of pages whose confidence is less than ``below``; it gets the bytes and
+    the URL, and what it returns has no confidence. Raises SettingError for an unknown method.
 
     >>> page = "<title>Cats</title><article><h1>Cats</h1><p>Cats are small, and they sleep a lot.</p></article>"
     >>> extract(page).title
@@ -125,7 +127,8 @@ def extract(
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
     if isinstance(html, str):
         content_type = "text/html; charset=utf-8"
-    page = _core.extract_page(body, url or "", content_type, method)
+    fields = [(name.lower(), value) for name, value in (headers or {}).items()]
+    page = _core.extract_page(body, url or "", content_type, method, status, fields)
     stated = dict(page.metadata())
     found = Extracted(
         page.text, page.kind, page.confidence, page.refusal, page.simhash, bytes(page.digest), **stated, _page=page
