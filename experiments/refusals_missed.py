@@ -1,7 +1,7 @@
 import json,struct,subprocess,sys,hashlib,re
 rows=[json.loads(l) for l in open('/tmp/refusal_set.jsonl')]
 half=lambda r: 'dev' if hashlib.md5(r['shape'].encode()).digest()[0]%2 else 'test'
-rows=[r for r in rows if half(r)=='dev']
+rows=[r for r in rows if r['status']<400 or r['label']=='content']
 t=lambda s: struct.pack('<I',len(s.encode()))+s.encode()
 data=b''.join(struct.pack('<II',r['status'],len(r.get('headers') or {}))+b''.join(t(k.lower())+t(str(v)) for k,v in (r.get('headers') or {}).items())+t(r['html']) for r in rows)
 out=subprocess.run(['/work/k/target/release/examples/refusals'],input=data,capture_output=True,check=True).stdout.decode().splitlines()
