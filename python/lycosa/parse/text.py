@@ -115,8 +115,8 @@ def extract(
 
     html: the page; of bytes the character set is found as browsers do it. url: its own, which tells something of its
     kind and date. content_type, status, headers: of its response; the last two help to tell refusals. slower: another
-    extractor, which is asked for the main text of pages whose confidence is less than ``below``; it gets the bytes and
-    the URL, and what it returns has no confidence. Raises SettingError for an unknown method.
+    extractor, which is asked for the main text of pages whose confidence is less than ``below``; it gets the bytes
+    and the URL, and what it returns has no confidence. Raises SettingError for an unknown method.
 
     >>> page = "<title>Cats</title><article><h1>Cats</h1><p>Cats are small, and they sleep a lot.</p></article>"
     >>> extract(page).title
