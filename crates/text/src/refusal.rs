@@ -10,53 +10,8 @@
 //! Guarantees: a page with more visible text than a mark allows is not taken for a refusal by it; of several marks the first kind in the
 //! order of the file counts.
 
-use std::sync::OnceLock;
-
-use lycosa_dom::{NONE, NodeId, Tag, Tree};
-
-use crate::blocks::{Blocks, Place as Within};
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
-
-/// The marks.
-const MARKS: &str = include_str!("refusals.txt");
-
-/// Bytes of a page in which marks are looked for: refusals are short.
-const LOOKED_AT: usize = 256 << 10;
-
-/// Where a mark is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Header,
-    Title,
-    Source,
-    Text,
-}
-
-/// A mark.
-#[derive(Clone, Copy, Debug)]
-struct Mark {
-    kind: &'static str,
-    place: Place,
-    /// Visible words of a page, at most; 0: any number.
-    words: usize,
-    /// Whether it says enough by itself.
-    is_enough: bool,
-    text: &'static str,
-}
-
-impl Mark {
-    /// Whether the fields of a response, or a title in lower case, have it.
-    fn is_stated(&self, headers: &[(&str, &str)], title: &str) -> bool {
-        match self.place {
-            Place::Header => has_header(headers, self.text),
-            Place::Title => match self.text.strip_suffix('*') {
-                Some(start) => title.starts_with(start),
-                None => title == self.text,
-            },
-            Place::Source | Place::Text => false,
-        }
-    }
-}
+use crate::marks::marks;
+pub use crate::seen::Seen;
 
 /// What a page is, in place of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,235 +20,6 @@ pub struct Refusal {
     pub kind: &'static str,
     /// The mark by which it is known.
     pub mark: &'static str,
-}
-
-/// A page, as marks are looked for in it.
-#[derive(Clone, Debug)]
-pub struct Seen<'a> {
-    /// Fields of the response: names in lower case.
-    headers: &'a [(&'a str, &'a str)],
-    /// The title, in lower case.
-    title: String,
-    /// The HTML.
-    source: &'a str,
-    /// The visible text in lower case, apart from links: of headings and buttons, and of the rest; and how many words all of it has.
-    headings: String,
-    text: String,
-    words: usize,
-    /// Links to other pages.
-    links: usize,
-    /// What the page states of itself weighs: pages with content are described for search engines, others ask not to be found.
-    signs: f32,
-    /// Whether it has a field for a password.
-    has_password: bool,
-    /// The status.
-    status: u16,
-}
-
-impl<'a> Seen<'a> {
-    /// Of a page. headers: names in lower case.
-    pub fn of(
-        tree: &Tree,
-        blocks: &Blocks,
-        source: &'a str,
-        headers: &'a [(&'a str, &'a str)],
-        status: u16,
-    ) -> Self {
-        let (mut headings, mut text, mut words) = (String::new(), String::new(), 0);
-        for block in &blocks.all {
-            let within = blocks.containers[block.container as usize].within;
-            // Overlays and messages that scripts show where they are due.
-            if within.has(Within::Hidden) || within.has(Within::Dialog) {
-                continue;
-            }
-            words += block.words as usize;
-            // Menus of ordinary pages offer to log in, too.
-            let is_link = block.linked * 2 > block.characters;
-            let is_heading = within.has(Within::Heading) || within.has(Within::Button);
-            let into = if is_heading { &mut headings } else { &mut text };
-            if !is_link && into.len() < LOOKED_AT {
-                into.push_str(&plain(blocks.text_of(block)));
-                into.push('\n');
-            }
-        }
-        let (mut links, mut has_password, mut signs) = (0, false, Signs::default());
-        let mut node = tree.first(Tree::ROOT);
-        while node != NONE {
-            let attribute = |name| tree.attribute(node, name);
-            match tree.tag(node) {
-                Tag::A => links += usize::from(attribute("href").is_some_and(leads_elsewhere)),
-                Tag::Input => {
-                    has_password |=
-                        attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("password"));
-                }
-                _ => {}
-            }
-            signs.look(tree, node);
-            node = tree.following(node);
-        }
-        let title = plain(blocks.title.trim());
-        Seen {
-            headers,
-            title,
-            source,
-            headings,
-            text,
-            words,
-            links,
-            signs: signs.weight(),
-            has_password,
-            status,
-        }
-    }
-
-    /// What other signs weigh of a kind for which there are marks.
-    fn other_signs(&self, kind: &str, sum: f32) -> f32 {
-        if sum <= 0.0 {
-            return 0.0;
-        }
-        let status = if self.is_stated(kind) { TITLE } else { 0.0 };
-        let password = if kind == "login" && self.has_password { TITLE } else { 0.0 };
-        status + password + self.signs
-    }
-
-    /// Whether the status says so by itself.
-    fn is_stated(&self, kind: &str) -> bool {
-        match kind {
-            "challenge" | "blocked" => matches!(self.status, 401 | 403 | 405 | 406 | 429 | 451 | 503),
-            "rate-limited" => matches!(self.status, 403 | 420 | 429 | 503),
-            "login" => matches!(self.status, 401 | 403),
-            "not-found" => matches!(self.status, 404 | 410),
-            "server-error" => self.status >= 500,
-            _ => false,
-        }
-    }
-}
-
-/// A text in lower case, with the apostrophes of typewriters, as marks have them.
-fn plain(text: &str) -> String {
-    text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'")
-}
-
-/// What a page states of itself.
-#[derive(Debug, Default)]
-struct Signs {
-    is_described: bool,
-    is_canonical: bool,
-    has_open_graph: bool,
-    has_data: bool,
-    has_feed: bool,
-    is_hidden: bool,
-    images: usize,
-}
-
-impl Signs {
-    /// Looks at an element.
-    fn look(&mut self, tree: &Tree, node: NodeId) {
-        let attribute = |name| tree.attribute(node, name).unwrap_or_default();
-        match tree.tag(node) {
-            Tag::Meta => {
-                let (name, content) = (attribute("name"), attribute("content"));
-                self.is_described |= name == "description" && content.len() > 20;
-                self.has_open_graph |= attribute("property").starts_with("og:");
-                self.is_hidden |= name == "robots" && content.to_ascii_lowercase().contains("noindex");
-            }
-            Tag::Link => {
-                self.is_canonical |= attribute("rel") == "canonical";
-                self.has_feed |= attribute("type").ends_with("+xml");
-            }
-            Tag::Script => self.has_data |= attribute("type") == "application/ld+json",
-            Tag::Img => self.images += 1,
-            _ => {}
-        }
-    }
-
-    /// What they weigh: less than 0 for content.
-    fn weight(&self) -> f32 {
-        let content = [
-            self.is_described,
-            self.is_canonical,
-            self.has_open_graph,
-            self.has_data,
-            self.has_feed,
-            self.images > 3,
-        ];
-        let content = content.into_iter().filter(|is_it| *is_it).count() as f32 * CONTENT;
-        if self.is_hidden { HIDDEN - content } else { -content }
-    }
-}
-
-/// What each sign of content weighs, and that a page asks not to be indexed.
-const CONTENT: f32 = 0.6;
-const HIDDEN: f32 = 0.5;
-
-/// Whether a link leads to another page.
-fn leads_elsewhere(target: &str) -> bool {
-    !target.is_empty() && !target.starts_with('#') && !target.starts_with("javascript:")
-}
-
-/// All marks, and where to find those of sources and texts at once.
-struct Marks {
-    all: Vec<Mark>,
-    sources: Finder,
-    texts: Finder,
-}
-
-/// Finds marks in a text, in one pass.
-struct Finder {
-    automaton: Option<AhoCorasick>,
-    /// The number of each of its patterns.
-    numbers: Vec<usize>,
-}
-
-impl Finder {
-    /// For marks of some places.
-    fn of(all: &[Mark], places: &[Place]) -> Self {
-        let marks = all.iter().enumerate().filter(|(_, mark)| places.contains(&mark.place));
-        let (numbers, patterns): (Vec<_>, Vec<_>) = marks.map(|(number, mark)| (number, mark.text)).unzip();
-        let mut builder = AhoCorasickBuilder::new();
-        // Of several that begin at one place the longest is the one. Nearly all pages have no mark: a byte of them is one step.
-        let builder = builder
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA));
-        Finder { automaton: builder.build(&patterns).ok(), numbers }
-    }
-
-    /// The numbers of the marks that a text has.
-    fn find(&self, text: &str) -> impl Iterator<Item = usize> {
-        let end = (0..=LOOKED_AT.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let found =
-            self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(&text[..end]));
-        found.map(|found| self.numbers[found.pattern().as_usize()])
-    }
-}
-
-/// The marks of the file; lines that are none are left out, and a test knows of none.
-fn marks() -> &'static Marks {
-    static ALL: OnceLock<Marks> = OnceLock::new();
-    ALL.get_or_init(|| {
-        let all: Vec<_> = MARKS.lines().filter_map(read).collect();
-        Marks { sources: Finder::of(&all, &[Place::Source]), texts: Finder::of(&all, &[Place::Text]), all }
-    })
-}
-
-/// Reads a line; `None`: it is none, or a comment.
-fn read(line: &'static str) -> Option<Mark> {
-    if line.is_empty() || line.starts_with('#') {
-        return None;
-    }
-    let mut columns = line.split('\t');
-    let (kind, place, words, text) = (columns.next()?, columns.next()?, columns.next()?, columns.next()?);
-    // `!`: it says enough.
-    let (words, is_enough) = words.strip_suffix('!').map_or((words, false), |words| (words, true));
-    let place = match place {
-        "header" => Place::Header,
-        "title" => Place::Title,
-        "source" => Place::Source,
-        "text" => Place::Text,
-        _ => return None,
-    };
-    Some(Mark { kind, place, words: words.parse().ok()?, is_enough, text })
 }
 
 /// What a page is in place of content; `None`: it is content, as far as marks tell.
@@ -317,7 +43,8 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     if let Some((number, _)) = found.iter().find(|(number, _)| marks.all[*number].is_enough) {
         return Some(Refusal { kind: marks.all[*number].kind, mark: marks.all[*number].text });
     }
-    let kinds = KINDS.iter().map(|kind| {
+    // Of equal ones the last is the greatest: the first of the file has to come last.
+    let kinds = KINDS.iter().rev().map(|kind| {
         let of = found.iter().filter(|(number, _)| marks.all[*number].kind == *kind);
         let sum: f32 = of.clone().map(|(_, weight)| weight).sum();
         (sum + seen.other_signs(kind, sum), of.clone().map(|(number, _)| *number).min())
@@ -344,7 +71,7 @@ const KINDS: [&str; 9] = [
 ];
 
 /// What a mark weighs, by its place.
-const TITLE: f32 = 2.0;
+pub(crate) const TITLE: f32 = 2.0;
 const HEADING: f32 = 1.5;
 const TEXT: f32 = 1.0;
 /// Ordinary pages have the same scripts: not enough even for a page without a word.
@@ -376,17 +103,10 @@ pub fn may_be_refusal(headers: &[(&str, &str)], title: &str, source: &str) -> bo
 /// Bytes of a page of which the text is looked at whatever its source says.
 const SHORT: usize = 8 << 10;
 
-/// Whether a response has a field of a name, with a value or any.
-fn has_header(headers: &[(&str, &str)], mark: &str) -> bool {
-    let Some((name, value)) = mark.split_once('=') else { return false };
-    headers
-        .iter()
-        .any(|(known, given)| *known == name && (value == "*" || given.trim().eq_ignore_ascii_case(value)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::Blocks;
 
     /// What a page of this title and body is, with a status.
     fn kind_of(title: &str, body: &str, headers: &[(&str, &str)], status: u16) -> Option<&'static str> {
@@ -402,14 +122,8 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_a_mark_or_a_comment() {
-        let lines = MARKS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        for line in lines {
-            let mark = read(line).unwrap_or_else(|| panic!("{line}"));
-            assert_eq!(mark.text, mark.text.to_lowercase());
-            assert_eq!(line.split('\t').count(), 5, "{line}");
-        }
-        assert!(marks().sources.automaton.is_some() && marks().texts.automaton.is_some());
+    fn of_equal_kinds_the_first_of_the_file_counts() {
+        assert_eq!(kind("", "Captcha. Enable JavaScript."), Some("challenge"));
     }
 
     #[test]
