@@ -52,7 +52,9 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let best = kinds.max_by(|one, other| one.0.total_cmp(&other.0));
     let (sum, Some(number)) = best? else { return None };
     let is_little_else = seen.words as f32 <= sum * WORDS && seen.links <= LINKS;
+    let is_in_a_frame = sum >= SURE && seen.prose <= PROSE && seen.links <= FRAME_LINKS;
     (sum >= LEAST && is_little_else
+        || is_in_a_frame
         || sum >= TEXT && seen.words <= BARE_WORDS && seen.links <= BARE_LINKS && seen.signs >= 0.0)
         .then(|| Refusal { kind: marks.all[number].kind, mark: marks.all[number].text })
 }
@@ -81,6 +83,11 @@ const SOURCE: f32 = 0.9;
 const LEAST: f32 = 2.0;
 const WORDS: f32 = 40.0;
 const LINKS: usize = 10;
+
+/// A page says so itself, more than once, among the menus of its site: the least weight, and what it may have besides.
+const SURE: f32 = 3.0;
+const PROSE: usize = 60;
+const FRAME_LINKS: usize = 80;
 
 /// A page of so few words and links that does not describe itself is a refusal by one wording.
 const BARE_WORDS: usize = 40;

@@ -19,6 +19,8 @@ pub struct Seen<'a> {
     pub(crate) headings: String,
     pub(crate) text: String,
     pub(crate) words: usize,
+    /// Words that lead nowhere: what is left of a page without its menus.
+    pub(crate) prose: usize,
     /// Links to other pages.
     pub(crate) links: usize,
     /// What the page states of itself weighs: pages with content are described for search engines, others ask not to be found.
@@ -38,7 +40,7 @@ impl<'a> Seen<'a> {
         headers: &'a [(&'a str, &'a str)],
         status: u16,
     ) -> Self {
-        let (mut headings, mut text, mut words) = (String::new(), String::new(), 0);
+        let (mut headings, mut text, mut words, mut prose) = (String::new(), String::new(), 0, 0);
         for block in &blocks.all {
             let within = blocks.containers[block.container as usize].within;
             // Overlays and messages that scripts show where they are due.
@@ -48,6 +50,9 @@ impl<'a> Seen<'a> {
             words += block.words as usize;
             // Menus of ordinary pages offer to log in, too.
             let is_link = block.linked * 2 > block.characters;
+            if !is_link {
+                prose += block.words as usize;
+            }
             let is_heading = within.has(Within::Heading) || within.has(Within::Button);
             let into = if is_heading { &mut headings } else { &mut text };
             if !is_link && into.len() < LOOKED_AT {
@@ -78,6 +83,7 @@ impl<'a> Seen<'a> {
             headings,
             text,
             words,
+            prose,
             links,
             signs: signs.weight(),
             has_password,
