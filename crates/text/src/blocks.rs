@@ -235,6 +235,12 @@ mod tests {
     }
 
     #[test]
+    fn a_template_is_no_text_unless_it_is_a_shadow_root() {
+        let html = "<my-card>a<template shadowrootmode=open><p>b</p><slot></slot></template></my-card><template>c</template>";
+        assert_eq!(texts(html), ["a", "b"]);
+    }
+
+    #[test]
     fn the_first_title_is_the_pages() {
         let html = "<head><noscript><img src=pixel></noscript><title>T</title></head><p>a<svg><title>b</title></svg>";
         let blocks = Blocks::of(&parse(html, &Limits::default()));

@@ -14,12 +14,16 @@ pub(super) fn is_permalink(tree: &Tree, node: NodeId) -> bool {
 }
 
 /// Whether what is in an element is no text of the page.
-pub(crate) fn is_left_out(tag: Tag) -> bool {
+pub(crate) fn is_left_out(tree: &Tree, node: NodeId) -> bool {
+    let tag = tree.tag(node);
+    // A template that is a shadow root is shown (HTML Standard, section 4.12.3).
+    if tag == Tag::Template {
+        return tree.attribute(node, "shadowrootmode").is_none();
+    }
     matches!(
         tag,
         Tag::Script
             | Tag::Style
-            | Tag::Template
             | Tag::Iframe
             | Tag::Svg
             | Tag::Math

@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, node: NodeId) -> bool {
         let tag = self.tree.tag(node);
         match tag {
-            _ if is_left_out(tag) => return false,
+            _ if is_left_out(self.tree, node) => return false,
             Tag::Title => {
                 self.title(node);
                 return false;

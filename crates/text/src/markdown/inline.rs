@@ -83,7 +83,7 @@ impl<'a> Inline<'a> {
                 self.out.push_str(&marked_formula(self.tree, node));
             }
             // As the division into blocks leaves them out.
-            _ if is_left_out(tag) || (!tag.is_block() && is_invisible(self.tree, node)) => {}
+            _ if is_left_out(self.tree, node) || (!tag.is_block() && is_invisible(self.tree, node)) => {}
             // Beside MathML it shows the same once more.
             Tag::Span if has_class(self.tree, node, "katex-html") => {}
             Tag::Sup => self.raised(node, "^"),

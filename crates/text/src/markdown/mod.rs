@@ -71,8 +71,7 @@ impl Kept {
                 }
                 // As the division into blocks has not gone into them.
                 let is_skipped = tree.text(node).is_none()
-                    && (is_left_out(tree.tag(node))
-                        || (!tree.tag(node).is_block() && is_invisible(tree, node)));
+                    && (is_left_out(tree, node) || (!tree.tag(node).is_block() && is_invisible(tree, node)));
                 node = if is_skipped { tree.after(node) } else { tree.following(node) };
                 if node == NONE {
                     break;
