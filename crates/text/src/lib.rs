@@ -3,6 +3,7 @@
 pub mod blocks;
 pub mod choice;
 pub mod context;
+mod data;
 pub mod dates;
 pub mod density;
 pub mod extract;

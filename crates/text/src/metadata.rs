@@ -7,6 +7,7 @@ mod linked_data;
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
+use crate::data;
 use crate::dates;
 use crate::features::words_of;
 use linked_data::LinkedData;
@@ -135,8 +136,8 @@ impl<'a> Found<'a> {
                     self.licence = target;
                 }
             }
-            Tag::Script if attribute("type").is_some_and(|is| is.ends_with("ld+json")) => {
-                for text in tree.children(node).filter_map(|child| tree.text(child)) {
+            Tag::Script => {
+                for text in data::texts(tree, node) {
                     self.data.add(text);
                 }
             }

@@ -3,9 +3,10 @@
 //! By JSON-LD, and by microdata where there is none. Guarantees: at most [`MOST`] posts and [`MOST_BYTES`] of text; malformed JSON-LD
 //! counts as none.
 
-use lycosa_dom::{NONE, NodeId, Tag, Tree};
+use lycosa_dom::{NONE, NodeId, Tree};
 use serde_json::{Map, Value};
 
+use crate::data;
 use crate::dates;
 use crate::metadata::{author_name, text_of};
 
@@ -50,16 +51,12 @@ pub fn posts(tree: &Tree) -> Vec<Post> {
     let mut node = tree.first(Tree::ROOT);
     let mut read = 0;
     while node != NONE {
-        if tree.tag(node) == Tag::Script
-            && tree.attribute(node, "type").is_some_and(|is| is.ends_with("ld+json"))
-        {
-            for text in tree.children(node).filter_map(|child| tree.text(child)) {
-                read += text.len();
-                if read <= MOST_BYTES
-                    && let Ok(value) = serde_json::from_str::<Value>(text.trim())
-                {
-                    found.value(&value, DEPTH);
-                }
+        for text in data::texts(tree, node) {
+            read += text.len();
+            if read <= MOST_BYTES
+                && let Ok(value) = serde_json::from_str::<Value>(text.trim())
+            {
+                found.value(&value, DEPTH);
             }
         }
         node = tree.following(node);
@@ -110,7 +107,7 @@ impl Found {
         let body =
             text(&["text", "articleBody", "reviewBody", "commentText", "description"]).unwrap_or_default();
         let date = text(&["datePublished", "dateCreated", "uploadDate"]).unwrap_or_default();
-        self.add(kind, author, date, &crate::stated::plain(body));
+        self.add(kind, author, date, &data::plain(body));
     }
 
     /// Looks for elements with an `itemtype`.

@@ -3,6 +3,7 @@
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::blocks::{Blocks, Place as Within};
+use crate::data;
 use crate::marks::LOOKED_AT;
 use crate::refusal::TITLE;
 
@@ -146,7 +147,7 @@ impl Signs {
                 self.is_canonical |= attribute("rel") == "canonical";
                 self.has_feed |= attribute("type").ends_with("+xml");
             }
-            Tag::Script => self.has_data |= attribute("type") == "application/ld+json",
+            Tag::Script => self.has_data |= data::texts(tree, node).next().is_some(),
             Tag::Img => self.images += 1,
             _ => {}
         }

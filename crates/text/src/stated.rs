@@ -1,13 +1,10 @@
 //! What a page states of its own text beside it: descriptions in `meta`, and strings of JSON-LD. Evidence for blocks that say the same.
-//!
-//! JSON-LD is not read as JSON: on many pages it is malformed, cut off, or several objects. Strings of known names are looked for.
-
-use std::borrow::Cow;
 
 use hashbrown::HashSet;
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::blocks::is_of_script_without_spaces;
+use crate::data;
 
 /// Bytes of all that a page states, at most.
 const MOST: usize = 1 << 20;
@@ -62,6 +59,18 @@ enum Of {
     Review,
 }
 
+impl Of {
+    /// What a key of JSON-LD names.
+    fn key(key: &str) -> Option<Self> {
+        Some(match key {
+            "articleBody" | "text" | "description" | "recipeInstructions" | "abstract" => Of::Body,
+            "name" | "headline" => Of::Name,
+            "reviewBody" | "reviewText" => Of::Review,
+            _ => return None,
+        })
+    }
+}
+
 /// The text that a page states: a line for each string, each once. For pages whose text is made by scripts. with_descriptions: whether
 /// descriptions of it are better than nothing.
 pub fn text_of(tree: &Tree, with_descriptions: bool) -> String {
@@ -94,12 +103,15 @@ fn each(tree: &Tree, tell: &mut dyn FnMut(Of, &str)) {
     while node != NONE {
         match tree.tag(node) {
             Tag::Meta => meta(tree, node, &mut tell),
-            Tag::Script if tree.attribute(node, "type").is_some_and(|is| is.ends_with("ld+json")) => {
-                for text in tree.children(node).filter_map(|child| tree.text(child)) {
-                    script(text, &mut tell);
+            _ => {
+                for text in data::texts(tree, node) {
+                    data::each_string(text, &mut |key, text| {
+                        if let Some(of) = Of::key(key) {
+                            tell(of, text);
+                        }
+                    });
                 }
             }
-            _ => {}
         }
         node = tree.following(node);
     }
@@ -114,75 +126,6 @@ fn meta(tree: &Tree, node: NodeId, tell: &mut impl FnMut(Of, &str)) {
         _ => return,
     };
     tell(of, tree.attribute(node, "content").unwrap_or_default());
-}
-
-/// Tells the strings of a script.
-fn script(text: &str, tell: &mut impl FnMut(Of, &str)) {
-    let mut rest = text;
-    while let Some(start) = rest.find('"') {
-        rest = &rest[start + 1..];
-        let Some(end) = rest.find('"') else { return };
-        let of = match &rest[..end] {
-            "articleBody" | "text" | "description" | "recipeInstructions" | "abstract" => Of::Body,
-            "name" | "headline" => Of::Name,
-            "reviewBody" | "reviewText" => Of::Review,
-            _ => {
-                rest = &rest[end..];
-                // What is not a key is a string's end or its beginning: the next quote decides.
-                continue;
-            }
-        };
-        rest = &rest[end + 1..];
-        let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else { continue };
-        let Some(value) = value.strip_prefix('"') else { continue };
-        let (string, after) = string(value);
-        tell(of, &plain(&string));
-        rest = after;
-    }
-}
-
-/// Reads the rest of a string of JSON: what it says, and what comes after it.
-fn string(from: &str) -> (String, &str) {
-    let mut text = String::new();
-    let mut characters = from.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match character {
-            '"' => return (text, &from[at + 1..]),
-            '\\' => match characters.next() {
-                Some((_, 'n' | 't' | 'r')) => text.push(' '),
-                Some((at, 'u')) => {
-                    let code =
-                        from.get(at + 1..at + 5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                    if code.is_some() {
-                        characters.nth(3);
-                    }
-                    text.push(code.and_then(char::from_u32).unwrap_or(' '));
-                }
-                Some((_, other)) => text.push(other),
-                None => break,
-            },
-            other => text.push(other),
-        }
-    }
-    (text, "")
-}
-
-/// A string of which HTML may be made: without its tags, and with what its references stand for.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains(['<', '&']) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('<') {
-        let is_tag = rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
-        let end = rest[at..].find('>').filter(|_| is_tag).map_or(at + 1, |length| at + length + 1);
-        shown.push_str(&rest[..at]);
-        shown.push_str(if is_tag && end > at + 1 { " " } else { "<" });
-        rest = &rest[end..];
-    }
-    shown.push_str(rest);
-    Cow::Owned(htmlize::unescape(shown.as_str()).into_owned())
 }
 
 /// Runs of words, and words, as hashes.
@@ -270,7 +213,6 @@ pub(crate) fn hash_of(words: &[u32]) -> u32 {
 #[cfg(test)]
 mod tests {
     use lycosa_dom::{Limits, parse};
-    use proptest::prelude::*;
 
     use super::*;
 
@@ -306,21 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn html_in_strings_is_read() {
-        assert_eq!(plain("R&D costs; x<y &amp; z"), "R&D costs; x<y & z");
-        assert_eq!(plain("<p>a</p><br/>b < c"), " a  b < c");
-    }
-
-    #[test]
     fn nothing_stated_is_not_the_same_as_nothing_alike() {
         let stated = Stated::of(&parse("<p>a", &Limits::default()));
         assert_eq!(stated.body.share(&words_of("a b c")), -1.0);
-    }
-
-    proptest! {
-        #[test]
-        fn any_script_is_read(text in "(\"(name|text|x)\"|:|\"|\\\\|u00e4|\\{|[a-zä ]{1,4}){0,40}") {
-            script(&text, &mut |_, _| {});
-        }
     }
 }

@@ -1,9 +1,10 @@
 //! What is known of a page as a whole, and of each of its blocks in their order.
 
 use hashbrown::HashMap;
-use lycosa_dom::{NONE, NodeId, Tag, Tree};
+use lycosa_dom::{NONE, Tag, Tree};
 
 use crate::blocks::{Block, Blocks, Container, Place};
+use crate::data;
 use crate::figures::TextFigures;
 use crate::kind::KINDS;
 use crate::stated::{self, Stated};
@@ -263,8 +264,10 @@ fn kind_of(tree: &Tree) -> StatedKind {
                     kind = found;
                 }
             }
-            Tag::Script if tree.attribute(node, "type").is_some_and(|is| is.ends_with("ld+json")) => {
-                kind = stated_in(tree, node).unwrap_or(kind);
+            Tag::Script => {
+                let types = || data::texts(tree, node).flat_map(data::types);
+                let stated = TYPES.iter().find(|(_, names)| types().any(|name| names.contains(&name)));
+                kind = stated.map_or(kind, |(stated, _)| *stated);
             }
             _ => {}
         }
@@ -273,17 +276,24 @@ fn kind_of(tree: &Tree) -> StatedKind {
     kind
 }
 
-/// What the text of a JSON-LD script says, without reading it as JSON: many are malformed.
-fn stated_in(tree: &Tree, script: NodeId) -> Option<StatedKind> {
-    let text = tree.children(script).find_map(|child| tree.text(child))?;
-    let found = [
-        (StatedKind::Forum, &["DiscussionForumPosting", "QAPage"][..]),
-        (StatedKind::Article, &["NewsArticle", "BlogPosting", "\"Article\"", "TechArticle", "Report\""]),
-        (StatedKind::Product, &["\"Product\"", "ProductGroup"]),
-        (StatedKind::Listing, &["ItemList\"", "CollectionPage", "SearchResultsPage"]),
-    ];
-    found.into_iter().find(|(_, names)| names.iter().any(|name| text.contains(name))).map(|(kind, _)| kind)
-}
+/// Types of JSON-LD of each kind: the first kind of which a page states one.
+const TYPES: [(StatedKind, &[&str]); 4] = [
+    (StatedKind::Forum, &["DiscussionForumPosting", "QAPage"]),
+    (
+        StatedKind::Article,
+        &[
+            "NewsArticle",
+            "ReportageNewsArticle",
+            "BlogPosting",
+            "LiveBlogPosting",
+            "Article",
+            "TechArticle",
+            "Report",
+        ],
+    ),
+    (StatedKind::Product, &["Product", "ProductGroup"]),
+    (StatedKind::Listing, &["ItemList", "CollectionPage", "SearchResultsPage"]),
+];
 
 /// Words at the beginning of a text that count.
 const WORDS: usize = 64;
