@@ -47,12 +47,13 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let kinds = KINDS.iter().rev().map(|kind| {
         let of = found.iter().filter(|(number, _)| marks.all[*number].kind == *kind);
         let sum: f32 = of.clone().map(|(_, weight)| weight).sum();
-        (sum + seen.other_signs(kind, sum), of.clone().map(|(number, _)| *number).min())
+        (sum + seen.other_signs(kind, sum), sum, of.clone().map(|(number, _)| *number).min())
     });
     let best = kinds.max_by(|one, other| one.0.total_cmp(&other.0));
-    let (sum, Some(number)) = best? else { return None };
+    let (sum, said, Some(number)) = best? else { return None };
     let is_little_else = seen.words as f32 <= sum * WORDS && seen.links <= LINKS;
-    let is_in_a_frame = sum >= SURE && seen.prose <= PROSE && seen.links <= FRAME_LINKS;
+    let is_in_a_frame = seen.links <= FRAME_LINKS
+        && (said >= SURE && seen.prose <= PROSE || said >= LEAST && seen.prose <= LITTLE_PROSE);
     (sum >= LEAST && is_little_else
         || is_in_a_frame
         || sum >= TEXT && seen.words <= BARE_WORDS && seen.links <= BARE_LINKS && seen.signs >= 0.0)
@@ -84,9 +85,11 @@ const LEAST: f32 = 2.0;
 const WORDS: f32 = 40.0;
 const LINKS: usize = 10;
 
-/// A page says so itself, more than once, among the menus of its site: the least weight, and what it may have besides.
+/// A page says so itself, more than once, among the menus of its site: the least weight, and what it may have besides. What
+/// it states of itself is of its site, and does not count.
 const SURE: f32 = 3.0;
 const PROSE: usize = 60;
+const LITTLE_PROSE: usize = 30;
 const FRAME_LINKS: usize = 80;
 
 /// A page of so few words and links that does not describe itself is a refusal by one wording.
