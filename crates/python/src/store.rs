@@ -54,6 +54,11 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     let usual = lycosa_records::Outcome::columns().iter().filter(|column| column.is_usual);
     m.add("COLUMNS", columns)?;
+    let types = PyDict::new(m.py());
+    for column in lycosa_records::Outcome::columns() {
+        types.set_item(column.name, column.type_name())?;
+    }
+    m.add("COLUMN_TYPES", types)?;
     m.add("USUAL_FIELDS", usual.map(|column| column.name).collect::<Vec<_>>())?;
     m.add("SEGMENT_HEADER_BYTES", lycosa_store::SEGMENT_HEADER_BYTES)?;
     m.add("FIELDS", lycosa_records::Outcome::columns().iter().map(|column| column.name).collect::<Vec<_>>())

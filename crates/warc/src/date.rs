@@ -20,6 +20,30 @@ pub fn compact_date(date: &str) -> Option<String> {
     is_date.then_some(digits)
 }
 
+/// The time of a date, in microseconds since 1970; `None`: it is none. The time of day may be missing.
+pub fn micros(date: &str) -> Option<i64> {
+    let digits: String = date.chars().filter(char::is_ascii_digit).collect();
+    let is_date = digits.len() >= 8
+        && date.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'T' | b'Z' | b'.'));
+    is_date.then_some(())?;
+    let part = |from: usize, to: usize| -> Option<i64> {
+        digits
+            .get(from..to.min(digits.len()))
+            .map_or(Some(0), |part| format!("{part:0<0$}", to - from).parse().ok())
+    };
+    let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
+    ((1..=12).contains(&month) && (1..=31).contains(&day)).then_some(())?;
+    let (of_year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = of_year * 365 + of_year.div_euclid(4) - of_year.div_euclid(100)
+        + of_year.div_euclid(400)
+        + (153 * month + 2) / 5
+        + day
+        - 1
+        - 719_468;
+    let seconds = days * DAY + part(8, 10)? * 3_600 + part(10, 12)? * 60 + part(12, 14)?;
+    Some(seconds * 1_000_000 + part(14, 20)?)
+}
+
 /// Year, month and day of a count of seconds, and the seconds of that day.
 fn parts(seconds: i64) -> (i64, i64, i64, i64) {
     let (days, of_day) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
@@ -53,12 +77,18 @@ mod tests {
         assert_eq!(compact_date("2026-11-29T18:02:05.12Z").as_deref(), Some("20261129180205"));
         assert_eq!(compact_date("yesterday"), None);
         assert_eq!(compact_date("2026"), None);
+        assert_eq!(micros("2000-02-29"), Some(951_782_400_000_000));
+        assert_eq!(
+            [micros("20000229"), micros("now"), micros("2026-13-01")],
+            [Some(951_782_400_000_000), None, None]
+        );
     }
 
     proptest! {
         #[test]
         fn each_second_has_a_date_of_its_own(second in 0i64..4_000_000_000) {
             prop_assert!(date(second * 1_000_000) < date((second + 1) * 1_000_000));
+            prop_assert_eq!(micros(&date(second * 1_000_000 + 5)), Some(second * 1_000_000 + 5));
         }
     }
 }

@@ -16,7 +16,7 @@ mod reader;
 mod write;
 
 pub use damage::{Damage, What};
-pub use date::{compact_date, date};
+pub use date::{compact_date, date, micros};
 pub use digest::{base32, sha1};
 pub use header::{Header, Kind};
 pub use reader::{Limits, Reader, Record};

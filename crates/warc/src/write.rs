@@ -119,15 +119,14 @@ impl Writer {
         self.end("application/warc-fields", &[body.as_bytes()])
     }
 
-    /// Writes a response, and the request before it if it is known; returns where the response is, and its payload's digest.
-    pub fn exchange(&mut self, exchange: &Exchange<'_>) -> io::Result<(Placed, String)> {
-        let digest = sha1(&[exchange.body]);
+    /// Writes a response, and the request behind it if it is known; returns where the response is. digest: its payload's ([`sha1`]).
+    pub fn exchange(&mut self, exchange: &Exchange<'_>, digest: &str) -> io::Result<Placed> {
         let head = stored_head(exchange.head, exchange.body.len());
-        let response = self.message(exchange, Kind::Response, &digest, |writer| {
+        let response = self.message(exchange, Kind::Response, digest, |writer| {
             writer.end("application/http; msgtype=response", &[&head, b"\r\n", exchange.body])
         })?;
         self.request(exchange)?;
-        Ok((response, digest))
+        Ok(response)
     }
 
     /// Writes a response whose body was written before: its head only.
@@ -367,7 +366,8 @@ mod tests {
     #[test]
     fn an_exchange_is_a_response_and_a_request() {
         let mut writer = Writer::new(Compression::Gzip(6));
-        let (placed, digest) = writer.exchange(&EXCHANGE).unwrap();
+        let digest = sha1(&[EXCHANGE.body]);
+        let placed = writer.exchange(&EXCHANGE, &digest).unwrap();
         let file = writer.take();
         let found = records(&file);
         assert_eq!(found.iter().map(Record::kind).collect::<Vec<_>>(), [Kind::Response, Kind::Request]);
@@ -387,7 +387,7 @@ mod tests {
         let write = || {
             let mut writer = Writer::new(Compression::Gzip(6));
             writer.info("a.warc.gz", 0, &[("software", "Lycosa")]).unwrap();
-            writer.exchange(&EXCHANGE).unwrap();
+            writer.exchange(&EXCHANGE, "sha1:X").unwrap();
             writer.take()
         };
         assert_eq!(write(), write());
