@@ -243,6 +243,3 @@ batch_class!(Outcomes {
         copied.map(|rows| PyBytes::new(py, &rows)).map_err(|error| errors::os(&error))
     }
 });
-        written.map_err(|error| errors::os(&error))
-    }
-});

@@ -212,7 +212,12 @@ impl WarcReader {
     /// The next responses, at most so many records and bytes; with the position after them, and damage: position and text. Nothing of
     /// all: the file ends.
     #[pyo3(signature = (records = 1_000, max_bytes = 8 << 20))]
-    fn read(&self, py: Python<'_>, records: usize, max_bytes: usize) -> PyResult<(Responses, u64, Vec<(u64, String)>, bool)> {
+    fn read(
+        &self,
+        py: Python<'_>,
+        records: usize,
+        max_bytes: usize,
+    ) -> PyResult<(Responses, u64, Vec<(u64, String)>, bool)> {
         let read = py.detach(|| self.read_on(records, max_bytes));
         let (responses, damages, is_over) = read.map_err(|error| errors::os(&error))?;
         let position = self.position + lock(&self.reader).used();
@@ -222,7 +227,11 @@ impl WarcReader {
 
 impl WarcReader {
     /// Reads some.
-    fn read_on(&self, most: usize, max_bytes: usize) -> io::Result<(Vec<Response>, Vec<(u64, String)>, bool)> {
+    fn read_on(
+        &self,
+        most: usize,
+        max_bytes: usize,
+    ) -> io::Result<(Vec<Response>, Vec<(u64, String)>, bool)> {
         let (mut responses, mut damages, mut bytes) = (Vec::new(), Vec::new(), 0);
         let mut reader = lock(&self.reader);
         for _ in 0..most {

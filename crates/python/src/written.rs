@@ -66,7 +66,8 @@ pub(crate) fn write_at(
     match compression {
         Compression::None => write(&mut buffered)?,
         Compression::Gzip => {
-            let mut encoder = flate2::write::GzEncoder::new(&mut buffered, flate2::Compression::new(GZIP_LEVEL));
+            let mut encoder =
+                flate2::write::GzEncoder::new(&mut buffered, flate2::Compression::new(GZIP_LEVEL));
             write(&mut encoder)?;
             encoder.finish()?;
         }
