@@ -45,7 +45,7 @@ pub fn plain_values<'a, T>(
     let text = decoded_text(record, columns, texts);
     columns
         .iter()
-        .map(|column| match (column.get, &text) {
+        .map(|column| match (&column.get, &text) {
             (Get::DecodedText(..), Some(text)) => Ok(Plain::Text(text.clone())),
             _ => plain(record, column, None),
         })
