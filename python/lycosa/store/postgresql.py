@@ -65,7 +65,7 @@ class PostgresSink(TableSink):
 
     def make(self, types: Mapping[str, str]) -> None:
         """See ``TableSink``."""
-        self._run(create_statements(self.table, {**types, REPLACED: "text"}, {}))
+        self._run(create_statements(self.table, {**types, REPLACED: "text"}))
 
     def add(self, types: Mapping[str, str]) -> None:
         """See ``TableSink``."""
@@ -113,7 +113,7 @@ class PostgresSink(TableSink):
 
         try:
             with psycopg.connect(self.database, connect_timeout=CONNECT, autocommit=True) as connection:
-                return connection.execute(query, values).fetchall()  # type: ignore[arg-type]
+                return connection.execute(query, values).fetchall()
         except psycopg.Error as error:
             raise failed(self.url, error) from None
 
@@ -121,7 +121,7 @@ class PostgresSink(TableSink):
         """Run statements, and commit them."""
         with self._working() as connection:
             for statement in statements:
-                connection.execute(statement)  # type: ignore[arg-type]
+                connection.execute(statement)
             connection.commit()
 
     @contextlib.contextmanager

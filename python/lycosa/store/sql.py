@@ -1,7 +1,7 @@
 """Tables: what outputs in databases have in common.
 
-A table has a row for each URL and time of fetching; the same again replaces it. The position in the log is in the table
-``lycosa_outputs`` of the same database, and is committed with the rows: each row is there once, whatever fails.
+A table has a row for each URL and time of fetching; the same again replaces it. The position in the log is in the
+table ``lycosa_outputs`` of the same database, and is committed with the rows: each row is there once, whatever fails.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from lycosa import _core
 from lycosa.errors import SettingError, StorageError
 from lycosa.records import Outcomes
-from lycosa.sink import Sink, SinkJob
-from lycosa.store.file_sink import needs_bodies
+from lycosa.sink import Sink, SinkJob, scheme_of
+from lycosa.store.file_sink import needs_bodies, path_of
 from lycosa.store.restart import check_restart
 
 #: The columns that make a row the only one.
@@ -33,18 +34,21 @@ class TableSink(Sink, abc.ABC):
     """Writes rows into a table, which it makes."""
 
     #: The database's types by those of `lycosa._core.COLUMN_TYPES`.
-    TYPES: ClassVar[Mapping[str, str]]
+    TYPES: ClassVar[Mapping[str, str]] = {}
 
     commit_bytes: int = 8 << 20
     commit_seconds: float = 2.0
 
     def __init__(self, url: str) -> None:
-        """Open nothing yet. url: may end in ``?table=NAME``; default: ``pages``."""
+        """Open nothing yet. url: may end in ``?table=NAME`` if it has a scheme; default: ``pages``."""
         super().__init__(url)
-        parts = urlsplit(url)
-        options = dict(parse_qsl(parts.query))
-        self.table = options.pop("table", "pages")
-        self.database = parts._replace(query=urlencode(options)).geturl()
+        self.is_file = scheme_of(url) in (None, "file")
+        self.table, self.database = "pages", url
+        if not self.is_file:
+            parts = urlsplit(url)
+            options = dict(parse_qsl(parts.query))
+            self.table = options.pop("table", self.table)
+            self.database = parts._replace(query=urlencode(options)).geturl()
         self.fields: list[str] = []
 
     def attach(self, job: SinkJob) -> None:
@@ -64,8 +68,9 @@ class TableSink(Sink, abc.ABC):
         owner = self.recorded()
         if not is_ours and not fresh and owner is None:
             raise SettingError("output", self.url, f"a table that does not exist yet: {self.table} is not Lycosa's")
+        types = self.types()
         for name in self.fields:
-            wanted, found = self.TYPES[_core.COLUMN_TYPES[name]], with_columns.get(name)
+            wanted, found = types[name], with_columns.get(name)
             if found is not None and found.lower() != wanted.lower():
                 allowed = f"a table whose column {name} is {wanted}; it is {found}: name another table with ?table="
                 raise SettingError("output", self.url, allowed)
@@ -81,13 +86,17 @@ class TableSink(Sink, abc.ABC):
             # The log's end was damaged: rows of records that are gone are written again under the same key.
             check_restart(self.url, first, "the log is shorter than its position")
             position = 0
-        types = {name: self.TYPES[_core.COLUMN_TYPES[name]] for name in self.fields}
+        types = self.types()
         missing = {name: kind for name, kind in types.items() if name not in known}
         if not known:
             self.make(types)
         elif missing:
             self.add(missing)
         return position
+
+    def types(self) -> dict[str, str]:
+        """Return the database's type of each column."""
+        return {name: self.TYPES[_core.COLUMN_TYPES[name]] for name in self.fields}
 
     @abc.abstractmethod
     def columns(self) -> dict[str, str]:
@@ -127,9 +136,9 @@ class TableSink(Sink, abc.ABC):
         return found[1] if found is not None and found[0] == self.job.id else None
 
 
-def create_statements(table: str, types: Mapping[str, str], key_types: Mapping[str, str]) -> list[str]:
-    """Return the statements that make a table, and that of positions. key_types: of those in the key, where they differ."""
-    lines = [f'"{name}" {key_types.get(name, kind)}{" NOT NULL" if name in KEY else ""}' for name, kind in types.items()]
+def create_statements(table: str, types: Mapping[str, str]) -> list[str]:
+    """Return the statements that make a table, and that of positions."""
+    lines = [f'"{name}" {kind}{" NOT NULL" if name in KEY else ""}' for name, kind in types.items()]
     key = ", ".join(f'"{name}"' for name in KEY)
     return [
         f"CREATE TABLE {table} ({', '.join(lines)}, PRIMARY KEY ({key}))",
@@ -154,6 +163,18 @@ def without_password(url: str) -> str:
         allowed = "a URL without a password: it belongs into PGPASSWORD, or into the file of PGPASSFILE (~/.pgpass)"
         raise SettingError("output", shown._replace(netloc=host).geturl(), allowed)
     return url
+
+
+def file_of(url: str, scheme: str) -> Path:
+    """Return the file of a path, or of a URL such as ``sqlite:///data/pages.db``. Raises SettingError for other URLs."""
+    if scheme_of(url) != scheme:
+        return Path(path_of(url))
+    parts = urlsplit(url)
+    if parts.netloc or not parts.path.strip("/"):
+        raise SettingError(
+            "output", url, f"{scheme}: with an absolute path, such as {scheme}:///data/pages.db; or a path"
+        )
+    return Path(unquote(parts.path))
 
 
 def failed(url: str, error: Exception) -> StorageError:

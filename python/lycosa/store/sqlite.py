@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
-from urllib.parse import unquote, urlsplit
 
 from lycosa.errors import StorageError
 from lycosa.records import Outcomes
 from lycosa.store.file_sink import check_writable
-from lycosa.store.sql import POSITIONS, TableSink, create_statements, failed, upsert
+from lycosa.store.sql import POSITIONS, TableSink, create_statements, failed, file_of, upsert
 
 #: Seconds for which a lock of another program is waited for.
 PATIENCE = 30.0
@@ -34,8 +32,7 @@ class SqliteSink(TableSink):
     def __init__(self, url: str) -> None:
         """Open nothing yet."""
         super().__init__(url)
-        parts = urlsplit(self.database)
-        self.path = Path(unquote(parts.path) if parts.scheme == "sqlite" else self.database)
+        self.path = file_of(self.database, "sqlite")
         self._connection: sqlite3.Connection | None = None
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
@@ -62,7 +59,7 @@ class SqliteSink(TableSink):
     def make(self, types: Mapping[str, str]) -> None:
         """See ``TableSink``."""
         connection = self._writing()
-        for statement in create_statements(self.table, types, {}):
+        for statement in create_statements(self.table, types):
             connection.execute(statement)
         connection.commit()
 
@@ -118,7 +115,7 @@ class SqliteSink(TableSink):
         return self._connection
 
     @contextlib.contextmanager
-    def _reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:  # type: ignore[misc]
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         """A connection that only asks."""
         if self._connection is not None:
             yield self._connection

@@ -1,7 +1,7 @@
 """WARC 1.1 files, with an index (CDXJ) beside them; of WET files the texts that pages say.
 
-A record is compressed by itself, so that readers begin at any of them. While a crawl runs the lines of the index are in
-``NAME.cdxj.part``, in the order of the file; they are sorted when it is complete.
+A record is compressed by itself, so that readers begin at any of them. While a crawl runs the lines of the index are
+in ``NAME.cdxj.part``, in the order of the file; they are sorted when it is complete.
 """
 
 from __future__ import annotations
