@@ -20,7 +20,7 @@ from lycosa.memory import Shares, divided, lane_job, shares
 from lycosa.sink import Sink, SinkJob, scheme_of
 from lycosa.stages import Change, Fetch, Frontier, Stages
 from lycosa.store.directory import JobDirectory
-from lycosa.store.outputs import SCHEMES, sink_of
+from lycosa.store.outputs import SCHEMES, STORES, sink_of
 from lycosa.store.patient import Patience, PatientLog
 from lycosa.store.snapshots import Snapshots
 
@@ -277,7 +277,7 @@ def recorded_name(sink: Sink, directory: JobDirectory) -> str:
 def recorded_sink(directory: JobDirectory, name: str) -> Sink:
     """Return the sink of a recorded name; raises SettingError for a sink that was given as an object."""
     with contextlib.suppress(SettingError):
-        if scheme_of(name) in SCHEMES:
+        if scheme_of(name) in (*SCHEMES, *STORES):
             return sink_of(name)
         # Recorded paths have no "://".
         if "://" not in name:

@@ -1,4 +1,4 @@
-"""Which sink an output has: by the scheme of its URL, or by the end of its name. Only the one that is used is imported."""
+"""Which sink an output has: by the scheme of its URL, or by the end of its name. Only the one in use is imported."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ SCHEMES = {
     "postgres": "postgresql.PostgresSink",
 }
 
+#: Object stores.
+STORES = ("s3", "gs", "az")
+
 #: Files that may be compressed as a whole.
 MAY_BE_COMPRESSED = (".jsonl", ".ndjson", ".csv", ".warc", ".wet")
 
@@ -42,8 +45,12 @@ def sink_of(output: str) -> Sink:
     scheme = scheme_of(output)
     if scheme in SCHEMES:
         return _made(SCHEMES[scheme], output)
+    if scheme in STORES:
+        from lycosa.store.objects import ObjectSink
+
+        return ObjectSink(output, sink_of)
     if scheme not in (None, "file"):
-        schemes = ", ".join(f"{name}://" for name in SCHEMES)
+        schemes = ", ".join(f"{name}://" for name in (*SCHEMES, *STORES))
         text = f"a path, or a URL with file:, {schemes}; in Python also an object of a subclass of lycosa.Sink"
         raise SettingError("output", output, text)
     if output.endswith("/"):

@@ -1,4 +1,4 @@
-"""PostgreSQL: ``postgresql://user@host/database?table=pages``, by COPY (extra ``postgresql``: psycopg)."""
+"""PostgreSQL: ``postgresql://user@host/database?table=pages``, by COPY (extra ``postgres``: psycopg)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PostgresSink(TableSink):
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError without psycopg, too."""
         if importlib.util.find_spec("psycopg") is None:
-            raise SettingError("output", self.url, "a file; for PostgreSQL: pip install 'lycosa[postgresql]'")
+            raise SettingError("output", self.url, "a file; for PostgreSQL: pip install 'lycosa[postgres]'")
         super().check(fresh=fresh, is_ours=is_ours)
 
     def columns(self) -> dict[str, str]:

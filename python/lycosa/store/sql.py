@@ -142,7 +142,8 @@ def create_statements(table: str, types: Mapping[str, str]) -> list[str]:
     key = ", ".join(f'"{name}"' for name in KEY)
     return [
         f"CREATE TABLE {table} ({', '.join(lines)}, PRIMARY KEY ({key}))",
-        f"CREATE TABLE IF NOT EXISTS {POSITIONS} (name TEXT PRIMARY KEY, job TEXT NOT NULL, position BIGINT NOT NULL)",
+        f"CREATE TABLE IF NOT EXISTS {POSITIONS} "
+        "(name TEXT PRIMARY KEY, job TEXT NOT NULL, position BIGINT NOT NULL)",
     ]
 
 
@@ -166,7 +167,7 @@ def without_password(url: str) -> str:
 
 
 def file_of(url: str, scheme: str) -> Path:
-    """Return the file of a path, or of a URL such as ``sqlite:///data/pages.db``. Raises SettingError for other URLs."""
+    """Return the file of a path, or of a URL such as ``sqlite:///data/pages.db``. Raises SettingError for others."""
     if scheme_of(url) != scheme:
         return Path(path_of(url))
     parts = urlsplit(url)
