@@ -3,8 +3,9 @@
 An output is a prefix. Rows are written to a file in the job directory; when it is large or old enough it is
 completed, and uploaded as one object that is named by its range of the log. A manifest, ``_lycosa.json``, is put
 after it: position and output are committed by one request. Objects that no manifest names are removed when the
-crawl goes on.
-provider's. Credentials come from the environment of each provider's tools, never from the URL.
+crawl goes on. ``?format=jsonl.gz`` writes other files than Parquet; ``?endpoint=http://127.0.0.1:9000`` asks another
+store than the provider's. Credentials come from the
+environment of each provider's tools, never from the URL.
 """
 
 from __future__ import annotations
