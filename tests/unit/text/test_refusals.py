@@ -1,9 +1,10 @@
 """Pages that are no content are told apart from those that are.
 
-The labelled pages (``tests/fixtures/refusals``) were written by somebody who had not seen the marks by which they are
-told: what real software says, in fifteen languages, and pages with content that have the same words. Marks were
-collected with the first set; the second one judged them once (77 % of its refusals, no false alarm) and was then
-learnt from as well.
+The labelled pages (``tests/fixtures/refusals``) were written by three writers who had not seen the marks by which
+refusals are told: what real software says, in fifteen languages, and short pages with content that have the same words,
+made to deceive. Each set but the first judged the marks once before they were extended by it: the second found 77 % of
+its refusals told and no false alarm, the third 75 % and 14 of 175. So the figures below are of wordings that are known,
+and about a quarter of those that nobody has seen yet are missed.
 """
 
 from __future__ import annotations
@@ -45,11 +46,25 @@ def test_the_sets_have_many_shapes() -> None:
     assert Counter(page["label"] for page in pages).most_common()[-1][1] >= 20
 
 
-@pytest.mark.parametrize("name", ["first.jsonl.gz", "second.jsonl.gz"])
+@pytest.mark.parametrize("name", ["first.jsonl.gz", "second.jsonl.gz", "third.jsonl.gz"])
 def test_nearly_all_are_told(name: str) -> None:
     pages = [page for page in labelled(name) if page["label"] != "content"]
     missed = Counter(page["shape"] for page in pages if told(page) is None)
     assert missed.total() <= 0.05 * len(pages), missed
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("first.jsonl.gz", 0.33), ("second.jsonl.gz", 0.01), ("third.jsonl.gz", 0.09)]
+)
+def test_pages_that_are_made_to_deceive(name: str, share: float) -> None:
+    """A song named "Page not found", a list of status codes: known false alarms, not to become more."""
+    pages = [page for page in labelled(name) if page["label"] == "content" and page["status"] < 400]
+    found = [page["shape"] for page in pages if told(page)]
+    assert len(found) <= share * len(pages), found
+
+
+#: A page of a corpus that is a challenge in truth: the crawler that collected it was not let in.
+CHALLENGES = {"dev0551.html.gz"}
 
 
 @pytest.mark.timeout(600)
@@ -60,6 +75,6 @@ def test_real_pages_are_content() -> None:
     found = {}
     for path in pages:
         refusal = lycosa.extract(gzip.decompress(path.read_bytes())).refusal
-        if refusal not in (None, NEEDS_SCRIPT):
+        if refusal not in (None, NEEDS_SCRIPT) and path.name not in CHALLENGES:
             found[path.name] = refusal
     assert len(found) <= len(pages) // 1_000, found
