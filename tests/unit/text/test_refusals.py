@@ -1,10 +1,10 @@
 """Pages that are no content are told apart from those that are.
 
 The labelled pages (``tests/fixtures/refusals``) were written by three writers who had not seen the marks by which
-refusals are told: what real software says, in fifteen languages, and short pages with content that have the same words,
-made to deceive. Each set but the first judged the marks once before they were extended by it: the second found 77 % of
-its refusals told and no false alarm, the third 75 % and 14 of 175. So the figures below are of wordings that are known,
-and about a quarter of those that nobody has seen yet are missed.
+refusals are told: what real software says, in fifteen languages, and short pages with content that have the same
+words, made to deceive. Each set but the first judged the marks once before they were extended by it: the second found
+77 % of its refusals told and no false alarm, the third 75 % and 14 of 175. So the figures below are of wordings that
+are known, and about a quarter of those that nobody has seen yet are missed.
 """
 
 from __future__ import annotations
