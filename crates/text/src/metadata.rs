@@ -4,19 +4,21 @@
 //! whitespace collapsed, and of at most [`MOST`] bytes; malformed JSON-LD counts as none.
 
 mod linked_data;
+mod names;
+mod titles;
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::data;
 use crate::dates;
-use crate::features::words_of;
 use linked_data::LinkedData;
+pub(crate) use names::author_name;
+use names::authors_of;
 
 /// Bytes of each of them, at most.
 pub const MOST: usize = 2_048;
 
-/// Words of an author's name, and authors, at most.
-const NAME: usize = 8;
+/// Authors, at most.
 const AUTHORS: usize = 20;
 
 /// Elements that may have a title, an author or a date, at most, and nodes that are looked at in each.
@@ -205,30 +207,6 @@ impl<'a> Found<'a> {
         found.into_iter()
     }
 
-    /// The title: the page's own heading if the stated titles say much the same; otherwise these, without the name of the site.
-    fn title(&self, site: &str) -> String {
-        let stated = first(&[self.meta(&["og:title", "twitter:title"]), &self.data.title, &self.title]);
-        let short = without_site(&cut(&collapsed(stated)), site);
-        let whole = without_site(&self.title, site);
-        let titles = [&short, &whole].map(|title| words_of(title));
-        let site = words_of(site);
-        let mut best = (0.6, None);
-        for heading in &self.first_headings {
-            let words = words_of(heading);
-            let alike = titles.iter().map(|title| likeness(&words, title)).fold(0.0, f32::max);
-            // The name of the site is often a heading, too; of equal headings the first is the page's.
-            if alike > best.0 && likeness(&words, &site) < 0.9 {
-                best = (alike, Some(heading));
-            }
-        }
-        let other = || self.first_headings.iter().find(|heading| !heading.is_empty());
-        match best.1 {
-            Some(heading) => heading.clone(),
-            None if short.is_empty() => other().cloned().unwrap_or_default(),
-            None => short,
-        }
-    }
-
     /// The authors.
     fn author(&self) -> String {
         let stated = self.data.authors();
@@ -306,7 +284,7 @@ fn first<'a>(texts: &[&'a str]) -> &'a str {
 }
 
 /// A text with single spaces.
-fn collapsed(text: &str) -> String {
+pub(crate) fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -348,76 +326,6 @@ fn has_word(value: Option<&str>, word: &str) -> bool {
 /// Whether an element has a class.
 fn has_class(tree: &Tree, node: NodeId, class: &str) -> bool {
     has_word(tree.attribute(node, "class"), class)
-}
-
-/// The names in a byline, with `, ` between them; empty: there is none.
-fn authors_of(text: &str, language: &str) -> String {
-    let text = without_by(&collapsed(text), language);
-    let parts = text.split([',', ';', '|', '&', '、']).flat_map(|part| part.split(" and "));
-    let names: Vec<_> = parts.map(author_name).filter(|name| !name.is_empty()).take(AUTHORS).collect();
-    names.join(", ")
-}
-
-/// The name of one author; empty: it is none.
-pub(crate) fn author_name(text: &str) -> String {
-    let text = without_by(&collapsed(text), "");
-    let name = text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '·' | '-' | ':'));
-    let is_url = name.contains("://") || name.starts_with("www.") || name.starts_with('@');
-    if is_url || name.split(' ').count() > NAME || name.len() > 100 { String::new() } else { name.to_owned() }
-}
-
-/// A byline without the word at its beginning. Some of these words are parts of names in other languages.
-fn without_by(text: &str, language: &str) -> String {
-    let start = match language.get(..2).unwrap_or_default() {
-        "de" => "von ",
-        "fr" => "par ",
-        "es" | "pt" => "por ",
-        "it" => "di ",
-        _ => "",
-    };
-    let lower = text.to_lowercase();
-    let starts = ["written by ", "posted by ", "by ", "作者：", "作者:", start];
-    let found = starts.into_iter().find(|start| !start.is_empty() && lower.starts_with(*start));
-    // Lower case may be longer: then nothing is cut.
-    found.and_then(|start| text.get(start.len()..)).unwrap_or(text).to_owned()
-}
-
-/// A title without the name of the site at its end or beginning.
-fn without_site(title: &str, site: &str) -> String {
-    for mark in [" | ", " - ", " – ", " — ", " · ", " » ", " :: ", " • "] {
-        if let Some((before, after)) = title.rsplit_once(mark) {
-            let is_site = !site.is_empty() && is_alike(after, site);
-            if is_site
-                || (after.split(' ').count() <= 4 && before.split(' ').count() > after.split(' ').count())
-            {
-                return before.trim().to_owned();
-            }
-        }
-        if let Some((before, after)) = title.split_once(mark)
-            && !site.is_empty()
-            && is_alike(before, site)
-        {
-            return after.trim().to_owned();
-        }
-    }
-    title.to_owned()
-}
-
-/// Whether two names are of the same site: one may be shorter.
-fn is_alike(one: &str, other: &str) -> bool {
-    let (one, other) = (words_of(one), words_of(other));
-    let both = one.iter().filter(|word| other.binary_search(word).is_ok()).count();
-    both * 2 > one.len().min(other.len())
-}
-
-/// How much of two texts' words are the same, from 0 to 1 (Dice).
-fn likeness(one: &[u32], other: &[u32]) -> f32 {
-    let both = one.iter().filter(|word| other.binary_search(word).is_ok()).count();
-    if one.is_empty() || other.is_empty() {
-        0.0
-    } else {
-        2.0 * both as f32 / (one.len() + other.len()) as f32
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 use lycosa_dom::{NodeId, Tag, Tree};
 
-use super::{Kept, Options, all_text, longest_run};
+use super::code::{all_text, longest_run};
+use super::escape::{escape, escape_start, escaped_target, target_of};
+use super::kept::Kept;
+use super::{Options, formula};
 use crate::blocks::{is_invisible, is_left_out};
 
 /// A line break in a text that is being written. No text of a page has it: it is no character of HTML.
@@ -70,17 +73,16 @@ impl<'a> Inline<'a> {
         match tag {
             Tag::Br => self.line_break(),
             Tag::Img if self.options.images && self.kept.has(node) => self.image(node),
-            Tag::Math if self.kept.has(node) => self.formula(node),
+            Tag::Math if self.kept.has(node) => self.formula(&formula::of_math(self.tree, node)),
             Tag::Img | Tag::Math => {}
             Tag::Script
                 if self.tree.attribute(node, "type").is_some_and(|kind| kind.starts_with("math/tex")) =>
             {
-                self.formula(node);
+                self.formula(&formula::of_script(self.tree, node));
             }
             _ if !self.kept.has(node) => {}
-            Tag::Span | Tag::Div if is_marked_formula(self.tree, node) => {
-                self.space();
-                self.out.push_str(&marked_formula(self.tree, node));
+            Tag::Span | Tag::Div if formula::is_marked(self.tree, node) => {
+                self.formula(&formula::of_mark(self.tree, node));
             }
             // As the division into blocks leaves them out.
             _ if is_left_out(self.tree, node) || (!tag.is_block() && is_invisible(self.tree, node)) => {}
@@ -227,174 +229,17 @@ impl<'a> Inline<'a> {
         self.out.push_str(&format!("![{text}]({})", escaped_target(&target)));
     }
 
-    /// A formula, where its source in TeX is part of the page.
-    fn formula(&mut self, node: NodeId) {
-        let (source, is_display) = if self.tree.tag(node) == Tag::Math {
-            // Without a source what it shows is better than nothing.
-            let source = annotation(self.tree, node).unwrap_or_else(|| {
-                let mut shown = String::new();
-                all_text(self.tree, node, &mut shown);
-                shown
-            });
-            (source, self.tree.attribute(node, "display") == Some("block"))
-        } else {
-            let mut source = String::new();
-            all_text(self.tree, node, &mut source);
-            (source, self.tree.attribute(node, "type").is_some_and(|kind| kind.contains("mode=display")))
-        };
-        let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
-        if source.is_empty() {
-            return;
-        }
-        self.space();
-        let mark = if is_display { "$$" } else { "$" };
-        [mark, &source, mark].into_iter().for_each(|part| self.out.push_str(part));
-    }
-}
-
-/// Whether an element has nothing but the source of a formula in TeX, which a script would draw.
-pub(crate) fn is_marked_formula(tree: &Tree, node: NodeId) -> bool {
-    let is_math =
-        |class: &str| matches!(class, "math" | "arithmatex" | "math-inline" | "math-display" | "tex");
-    let first = tree.first(node);
-    let text = if first == lycosa_dom::NONE { None } else { tree.text(first) };
-    // A word in an element of such a class is a word: the name of a subject, of a category.
-    text.is_some_and(|text| text.contains(['\\', '^', '_', '=', '+', '$', '<', '>', '{', '(']))
-        && tree.next(first) == lycosa_dom::NONE
-        && tree.attribute(node, "class").is_some_and(|classes| classes.split_whitespace().any(is_math))
-}
-
-/// The formula of such an element, between dollars.
-pub(crate) fn marked_formula(tree: &Tree, node: NodeId) -> String {
-    let mut source = String::new();
-    all_text(tree, node, &mut source);
-    let mut source = source.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut is_display = tree.tag(node) == Tag::Div;
-    for (start, end, is_of_block) in
-        [("\\(", "\\)", false), ("\\[", "\\]", true), ("$$", "$$", true), ("$", "$", false)]
-    {
-        let inner = source
-            .strip_prefix(start)
-            .and_then(|rest| rest.strip_suffix(end))
-            .map(|text| text.trim().to_owned());
-        if let Some(inner) = inner {
-            (source, is_display) = (inner, is_of_block);
-            break;
+    /// A formula, where its source in TeX is part of the page, or what it shows.
+    fn formula(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.space();
+            self.out.push_str(text);
         }
     }
-    let mark = if is_display { "$$" } else { "$" };
-    format!("{mark}{source}{mark}")
 }
 
 /// Whether an element has a class.
 fn has_class(tree: &Tree, node: NodeId, class: &str) -> bool {
     tree.attribute(node, "class")
         .is_some_and(|classes| classes.split_ascii_whitespace().any(|one| one == class))
-}
-
-/// The TeX source within MathML.
-fn annotation(tree: &Tree, node: NodeId) -> Option<String> {
-    let end = tree.after(node);
-    let mut at = tree.first(node);
-    while at != lycosa_dom::NONE && at != end {
-        if tree.attribute(at, "encoding") == Some("application/x-tex") {
-            let mut source = String::new();
-            all_text(tree, at, &mut source);
-            return Some(source);
-        }
-        at = tree.following(at);
-    }
-    tree.attribute(node, "alttext").map(str::to_owned)
-}
-
-/// An address that a reader can follow, as browsers read it: without control characters, and of a page, a file or a mailbox. `None`:
-/// it is none.
-fn target_of(given: &str) -> Option<String> {
-    let target: String = given.trim().chars().filter(|c| !c.is_control()).collect();
-    let target = target.trim().to_owned();
-    let scheme = target.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-    });
-    let is_known = scheme.is_none_or(|scheme| {
-        ["http", "https", "mailto", "tel", "ftp"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
-    });
-    (is_known && !target.is_empty() && target != "#").then_some(target)
-}
-
-/// An address within parentheses.
-fn escaped_target(target: &str) -> String {
-    let mut escaped = String::with_capacity(target.len());
-    for character in target.chars() {
-        match character {
-            ' ' => escaped.push_str("%20"),
-            '(' => escaped.push_str("%28"),
-            ')' => escaped.push_str("%29"),
-            '<' => escaped.push_str("%3C"),
-            '>' => escaped.push_str("%3E"),
-            '\n' | '\r' | '\t' => {}
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
-/// Appends a word; what would be markup has a backslash before it.
-fn escape(word: &str, out: &mut String) {
-    let mut before = ' ';
-    let mut characters = word.chars().peekable();
-    while let Some(character) = characters.next() {
-        let is_inside = |other: Option<&char>| other.is_some_and(|other| other.is_alphanumeric());
-        let is_markup = match character {
-            '\\' | '`' | '[' | ']' | '<' => true,
-            '*' => true,
-            // Within a word it is none.
-            '_' => !(before.is_alphanumeric() && is_inside(characters.peek())),
-            '~' => before == '~' || characters.peek() == Some(&'~'),
-            '$' => true,
-            '|' => false,
-            '&' => {
-                characters.peek().is_some_and(|next| next.is_ascii_alphabetic() || *next == '#')
-                    && word.contains(';')
-            }
-            '!' => characters.peek() == Some(&'['),
-            _ => false,
-        };
-        if is_markup {
-            out.push('\\');
-        }
-        out.push(character);
-        before = character;
-    }
-}
-
-/// A line of text in which nothing is markup.
-pub(crate) fn escaped(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for (index, word) in line.split_whitespace().enumerate() {
-        out.push_str(if index > 0 { " " } else { "" });
-        escape(word, &mut out);
-    }
-    escape_start(&out)
-}
-
-/// A line whose beginning is no markup: headings, lists, quotes, lines.
-fn escape_start(line: &str) -> String {
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = &line[digits..];
-    if (1..=9).contains(&digits)
-        && (rest.starts_with(". ") || rest.starts_with(") ") || rest == "." || rest == ")")
-    {
-        return format!("{}\\{rest}", &line[..digits]);
-    }
-    let is_markup = line.starts_with('#') && line.trim_start_matches('#').starts_with([' ', '\u{0}'])
-        || line.bytes().all(|byte| byte == b'#') && !line.is_empty()
-        || line.starts_with('>')
-        || line.starts_with("- ")
-        || line.starts_with("+ ")
-        || line == "-"
-        || line == "+"
-        || line.starts_with("~~~")
-        || (!line.is_empty() && line.bytes().all(|byte| byte == b'=' || byte == b'-'));
-    if is_markup { format!("\\{line}") } else { line.to_owned() }
 }

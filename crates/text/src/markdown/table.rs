@@ -2,8 +2,9 @@
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
+use super::Options;
 use super::inline::Inline;
-use super::{Kept, Options};
+use super::kept::Kept;
 
 /// Columns of a table, and places for cells, at most; larger ones are written as blocks.
 const COLUMNS: usize = 100;
