@@ -21,7 +21,7 @@ use std::io::{self, Read, Write};
 use lycosa_dom::{Limits, parse};
 use lycosa_text::blocks::Blocks;
 use lycosa_text::choice::choose;
-use lycosa_text::context::{COUNT, context};
+use lycosa_text::context::{COUNT, Context};
 use lycosa_text::extract::stated;
 use lycosa_text::features::{NAMES, features};
 use lycosa_text::kind::words_of_page;
@@ -118,7 +118,7 @@ fn describe(
     let width = NAMES.len() + if with_context { COUNT } else { 0 };
     let mut numbers = features(&tree, &blocks, tables, &kinds.try_into().unwrap_or_default(), width);
     if with_context {
-        context(&blocks, first, &mut numbers, width);
+        Context::of(&blocks, first).write(0, &mut numbers, width);
     }
     put(into, numbers.len() as u32)?;
     numbers.iter().try_for_each(|number| into.write_all(&number.to_le_bytes()))

@@ -36,45 +36,65 @@ impl Mean {
     }
 }
 
-/// Writes the numbers of all blocks of a page, [`COUNT`] of each, at the end of each row. `first`: a probability of each block.
-pub fn context(blocks: &Blocks, first: &[f32], rows: &mut [f32], width: usize) {
-    let words: Vec<f32> = blocks.all.iter().map(|block| block.words.max(1) as f32).collect();
-    let mut of_containers = vec![Mean::default(); blocks.containers.len()];
-    let mut alike = HashMap::<u32, Mean>::new();
-    let mut whole = Mean::default();
-    for ((block, probability), words) in blocks.all.iter().zip(first).zip(&words) {
-        of_containers[block.container as usize].add(*probability, *words);
-        alike.entry(blocks.containers[block.container as usize].path).or_default().add(*probability, *words);
-        whole.add(*probability, *words);
-    }
-    // A container comes after the one around it.
-    for index in (1..of_containers.len()).rev() {
-        let inner = of_containers[index];
-        let outer = &mut of_containers[blocks.containers[index].parent as usize];
-        outer.sum += inner.sum;
-        outer.words += inner.words;
-        outer.most = outer.most.max(inner.most);
-    }
-    let runs = runs(first);
-    let mut numbers = Vec::with_capacity(COUNT);
-    for ((index, block), row) in blocks.all.iter().enumerate().zip(rows.chunks_exact_mut(width)) {
-        numbers.clear();
-        numbers.push(first[index]);
-        for offset in (-NEAR..0).chain(1..=NEAR) {
-            let near = index.checked_add_signed(offset).and_then(|near| first.get(near));
-            numbers.push(near.copied().unwrap_or(-1.0));
+/// What first probabilities tell of a page.
+#[derive(Debug)]
+pub struct Context<'a> {
+    blocks: &'a Blocks,
+    first: &'a [f32],
+    of_containers: Vec<Mean>,
+    /// Of blocks whose elements have the same path.
+    alike: HashMap<u32, Mean>,
+    whole: Mean,
+    runs: Vec<Run>,
+}
+
+impl<'a> Context<'a> {
+    /// Of a page. first: a probability of each block.
+    pub fn of(blocks: &'a Blocks, first: &'a [f32]) -> Self {
+        let mut of_containers = vec![Mean::default(); blocks.containers.len()];
+        let mut alike = HashMap::<u32, Mean>::new();
+        let mut whole = Mean::default();
+        for (block, probability) in blocks.all.iter().zip(first) {
+            let (container, words) = (block.container as usize, block.words.max(1) as f32);
+            of_containers[container].add(*probability, words);
+            alike.entry(blocks.containers[container].path).or_default().add(*probability, words);
+            whole.add(*probability, words);
         }
-        let mut container = block.container;
-        for _ in 0..AROUND {
-            let mean = of_containers[container as usize];
-            numbers.extend([mean.mean(), mean.most]);
-            container = blocks.containers[container as usize].parent;
+        // A container comes after the one around it.
+        for index in (1..of_containers.len()).rev() {
+            let inner = of_containers[index];
+            let outer = &mut of_containers[blocks.containers[index].parent as usize];
+            outer.sum += inner.sum;
+            outer.words += inner.words;
+            outer.most = outer.most.max(inner.most);
         }
-        let same = alike.get(&blocks.containers[block.container as usize].path).copied().unwrap_or_default();
-        numbers.extend([same.mean(), same.most, whole.mean(), whole.most]);
-        let run = runs[index];
-        numbers.extend([run.before, run.after, run.share_before, run.share_after]);
-        row[width - COUNT..].copy_from_slice(&numbers);
+        Context { blocks, first, of_containers, alike, whole, runs: runs(first) }
+    }
+
+    /// Writes the numbers of the blocks from one on, [`COUNT`] of each, at the end of each row.
+    pub fn write(&self, from: usize, rows: &mut [f32], width: usize) {
+        let (blocks, first) = (self.blocks, self.first);
+        let mut numbers = Vec::with_capacity(COUNT);
+        for (index, row) in (from..blocks.all.len()).zip(rows.chunks_exact_mut(width)) {
+            numbers.clear();
+            numbers.push(first[index]);
+            for offset in (-NEAR..0).chain(1..=NEAR) {
+                let near = index.checked_add_signed(offset).and_then(|near| first.get(near));
+                numbers.push(near.copied().unwrap_or(-1.0));
+            }
+            let own = blocks.all[index].container as usize;
+            let mut container = own;
+            for _ in 0..AROUND {
+                let mean = self.of_containers[container];
+                numbers.extend([mean.mean(), mean.most]);
+                container = blocks.containers[container].parent as usize;
+            }
+            let same = self.alike.get(&blocks.containers[own].path).copied().unwrap_or_default();
+            numbers.extend([same.mean(), same.most, self.whole.mean(), self.whole.most]);
+            let run = self.runs[index];
+            numbers.extend([run.before, run.after, run.share_before, run.share_after]);
+            row[width - COUNT..].copy_from_slice(&numbers);
+        }
     }
 }
 
@@ -118,7 +138,7 @@ mod tests {
     fn each_block_has_its_numbers() {
         let blocks = Blocks::of(&parse("<p>a<p>b<div>c</div>", &Limits::default()));
         let mut rows = vec![f32::NAN; 3 * (COUNT + 1)];
-        context(&blocks, &[0.9, 0.5, 0.1], &mut rows, COUNT + 1);
+        Context::of(&blocks, &[0.9, 0.5, 0.1]).write(0, &mut rows, COUNT + 1);
         assert_eq!(rows.iter().filter(|number| number.is_nan()).count(), 3, "what is before them stays");
         assert_eq!(&rows[COUNT + 2..COUNT + 8], [0.5, -1.0, -1.0, -1.0, 0.9, 0.1]);
     }

@@ -11,8 +11,8 @@ use lycosa_dom::{Limits, Tree, parse};
 
 use crate::blocks::{Block, Blocks, Place};
 use crate::choice::choose;
-use crate::context::{COUNT, context};
-use crate::features::{NAMES, features};
+use crate::context::{COUNT, Context};
+use crate::features::{Described, NAMES};
 use crate::kind::{KINDS, Kind, Kinds, likeliest, words_of_page};
 use crate::markdown::{self, markdown};
 use crate::model::Model;
@@ -24,6 +24,9 @@ const LIKELY: f32 = 0.35;
 
 /// Words of a page's text below which what it states beside it may be its text: the page is an empty frame that scripts fill.
 const FEW: u32 = 20;
+
+/// Blocks that are described at once: a row of a block has about a kilobyte.
+const ROWS: usize = 1_000;
 
 /// What is learnt of the development pages by `tools/text_model`.
 struct Learnt {
@@ -45,6 +48,30 @@ fn learnt() -> Option<&'static Learnt> {
         })
     };
     LEARNT.get_or_init(read).as_ref()
+}
+
+impl Learnt {
+    /// How likely each block of a page is of its main text. Pages of many blocks are described twice, so that few rows are held at once.
+    fn judge(&self, tree: &Tree, blocks: &Blocks, kinds: &[f32; KINDS]) -> Vec<f32> {
+        let (width, count) = (NAMES.len() + COUNT, blocks.all.len());
+        let described = Described::of(tree, blocks, &self.tables, kinds);
+        let parts = || (0..count).step_by(ROWS).map(|from| from..count.min(from + ROWS));
+        let (mut rows, mut first) = (Vec::new(), Vec::with_capacity(count));
+        for part in parts() {
+            rows = described.rows(part, width);
+            first.extend(self.first.probabilities(&rows, width));
+        }
+        let context = Context::of(blocks, &first);
+        let mut second = Vec::with_capacity(count);
+        for part in parts() {
+            if count > ROWS {
+                rows = described.rows(part.clone(), width);
+            }
+            context.write(part.start, &mut rows, width);
+            second.extend(self.second.probabilities(&rows, width));
+        }
+        second
+    }
 }
 
 /// What a block is.
@@ -112,11 +139,7 @@ impl Page {
             };
         };
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
-        let width = NAMES.len() + COUNT;
-        let mut rows = features(&tree, &blocks, &learnt.tables, &kinds, width);
-        let first = learnt.first.probabilities(&rows, width);
-        context(&blocks, &first, &mut rows, width);
-        let mut probabilities = learnt.second.probabilities(&rows, width);
+        let mut probabilities = learnt.judge(&tree, &blocks, &kinds);
         let flagged =
             probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
         flagged.for_each(|(probability, _)| *probability = 0.0);
@@ -243,6 +266,14 @@ mod tests {
         assert!(page(&chinese).text().contains("港口重建了。港口"), "its words are counted by characters");
         let photo = "<meta name=description content='A long description of a photo that says more than it'><p>A cat, Rome, 1953.</p>";
         assert_eq!(page(photo).text(), "A cat, Rome, 1953.\n");
+    }
+
+    #[test]
+    fn pages_of_many_blocks_are_read_in_parts() {
+        let html = "<p>The harbour was rebuilt.</p>".repeat(ROWS + 1);
+        let page = page(&html);
+        assert_eq!(page.probabilities.len(), ROWS + 1);
+        assert!(page.probabilities.iter().all(|probability| (0.0..=1.0).contains(probability)));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::tokens::{self, Evidence, Pages, Source, Tables};
 use super::at::ln;
 
 /// What is known of a page.
+#[derive(Debug)]
 pub(super) struct Page<'a> {
     pub(super) tree: &'a Tree,
     pub(super) blocks: &'a Blocks,

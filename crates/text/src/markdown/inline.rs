@@ -41,7 +41,7 @@ impl<'a> Inline<'a> {
 
     /// The text, with its line breaks.
     pub(crate) fn text(self) -> String {
-        let lines = self.lines().map(|line| escape_start(line)).collect::<Vec<_>>();
+        let lines = self.lines().map(escape_start).collect::<Vec<_>>();
         lines.join("\\\n")
     }
 
