@@ -29,7 +29,8 @@ const FEW: u32 = 20;
 const ROWS: usize = 1_000;
 
 /// What is learnt of the development pages by `tools/text_model`.
-struct Learnt {
+#[derive(Clone, Debug)]
+pub struct Learnt {
     tables: Tables,
     kinds: Kinds,
     first: Model,
@@ -40,17 +41,27 @@ struct Learnt {
 fn learnt() -> Option<&'static Learnt> {
     static LEARNT: OnceLock<Option<Learnt>> = OnceLock::new();
     let read = || {
-        Some(Learnt {
-            tables: Tables::of(include_bytes!("../models/words.bin"))?,
-            kinds: Kinds::of(include_bytes!("../models/kinds.bin"))?,
-            first: Model::of(include_bytes!("../models/first.bin"), NAMES.len())?,
-            second: Model::of(include_bytes!("../models/second.bin"), NAMES.len() + COUNT)?,
-        })
+        Learnt::of(
+            include_bytes!("../models/words.bin"),
+            include_bytes!("../models/kinds.bin"),
+            include_bytes!("../models/first.bin"),
+            include_bytes!("../models/second.bin"),
+        )
     };
     LEARNT.get_or_init(read).as_ref()
 }
 
 impl Learnt {
+    /// Reads tables of words, the model of kinds, and both models of blocks; `None`: they are for another version.
+    pub fn of(tables: &[u8], kinds: &[u8], first: &[u8], second: &[u8]) -> Option<Self> {
+        Some(Learnt {
+            tables: Tables::of(tables)?,
+            kinds: Kinds::of(kinds)?,
+            first: Model::of(first, NAMES.len())?,
+            second: Model::of(second, NAMES.len() + COUNT)?,
+        })
+    }
+
     /// How likely each block of a page is of its main text. Pages of many blocks are described twice, so that few rows are held at once.
     fn judge(&self, tree: &Tree, blocks: &Blocks, kinds: &[f32; KINDS]) -> Vec<f32> {
         let (width, count) = (NAMES.len() + COUNT, blocks.all.len());
@@ -124,8 +135,19 @@ impl Page {
 
     /// The same, of a tree and its blocks. is_boilerplate: of each block, whether other pages of its site have it; may be shorter.
     pub fn of(tree: Tree, blocks: Blocks, url: &str, is_boilerplate: &[bool]) -> Self {
+        Page::by(learnt(), tree, blocks, url, is_boilerplate)
+    }
+
+    /// The same, by models that are not those of this program.
+    pub fn by(
+        learnt: Option<&Learnt>,
+        tree: Tree,
+        blocks: Blocks,
+        url: &str,
+        is_boilerplate: &[bool],
+    ) -> Self {
         let stated = stated(&tree, &blocks);
-        let Some(learnt) = learnt() else {
+        let Some(learnt) = learnt else {
             let (is_chosen, probabilities) = (vec![true; blocks.all.len()], vec![0.5; blocks.all.len()]);
             return Page {
                 tree,

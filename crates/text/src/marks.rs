@@ -63,16 +63,16 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    /// For marks of some places.
-    fn of(all: &[Mark], places: &[Place]) -> Self {
+    /// For marks of some places. kind: of the automaton: one of thousands of wordings takes up tens of megabytes as a DFA.
+    fn of(all: &[Mark], places: &[Place], kind: AhoCorasickKind) -> Self {
         let marks = all.iter().enumerate().filter(|(_, mark)| places.contains(&mark.place));
         let (numbers, patterns): (Vec<_>, Vec<_>) = marks.map(|(number, mark)| (number, mark.text)).unzip();
         let mut builder = AhoCorasickBuilder::new();
-        // Of several that begin at one place the longest is the one. Nearly all pages have no mark: a byte of them is one step.
+        // Marks may overlap.
         let builder = builder
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA));
+            .kind(Some(kind));
         Finder { automaton: builder.build(&patterns).ok(), numbers }
     }
 
@@ -90,7 +90,11 @@ pub(crate) fn marks() -> &'static Marks {
     static ALL: OnceLock<Marks> = OnceLock::new();
     ALL.get_or_init(|| {
         let all: Vec<_> = MARKS.lines().filter_map(read).collect();
-        Marks { sources: Finder::of(&all, &[Place::Source]), texts: Finder::of(&all, &[Place::Text]), all }
+        Marks {
+            sources: Finder::of(&all, &[Place::Source], AhoCorasickKind::DFA),
+            texts: Finder::of(&all, &[Place::Text], AhoCorasickKind::ContiguousNFA),
+            all,
+        }
     })
 }
 
