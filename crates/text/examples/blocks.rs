@@ -44,7 +44,8 @@ fn main() -> io::Result<()> {
         let names = NAMES.iter().map(ToString::to_string).chain(context);
         return writeln!(into, "{}", names.collect::<Vec<_>>().join("\n"));
     }
-    let (mut tables, mut url, mut templates) = (Tables::default(), String::new(), Templates::new(SITES));
+    let (mut tables, mut url, templates) = (Tables::default(), String::new(), Templates::new(SITES));
+    let mut pages = 0u64;
     let mut learnt = None;
     while let Some(given) = frame(&mut from)? {
         let Some((command, given)) = given.split_first() else { continue };
@@ -98,7 +99,9 @@ fn main() -> io::Result<()> {
             }
             b'S' => {
                 let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
-                let flags = templates.learn(&url, &Blocks::of(&tree));
+                // Pages come without URLs of their own: each is another one.
+                pages += 1;
+                let flags = templates.learn(&url, &pages.to_string(), &Blocks::of(&tree));
                 into.write_all(&flags.into_iter().map(u8::from).collect::<Vec<_>>())?;
             }
             _ => {

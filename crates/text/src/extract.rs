@@ -3,13 +3,14 @@
 //! One tree of the page, its blocks, two models: the first one judges each block by itself, the second one with what the first says of
 //! the blocks around it. The blocks whose expected F1 of words is greatest are the main text.
 //!
-//! Guarantees: a page's result depends on the page, its URL and [`Seen`] alone; time and memory are linear in the size of the page.
+//! Guarantees: a page's result depends on the page, its URL and what is said to be boilerplate alone; time and memory are linear in the
+//! size of the page.
 
 use std::sync::OnceLock;
 
 use lycosa_dom::{Limits, Tree, parse};
 
-use crate::blocks::{Block, Blocks, Place};
+use crate::blocks::{Block, Blocks, Place, is_of_script_without_spaces};
 use crate::choice::choose;
 use crate::context::{COUNT, Context};
 use crate::features::{Described, NAMES};
@@ -27,6 +28,9 @@ const FEW: u32 = 20;
 
 /// Blocks that are described at once: a row of a block has about a kilobyte.
 const ROWS: usize = 1_000;
+
+/// Characters of a word, in scripts without spaces.
+const ALONE: u32 = 3;
 
 /// What is learnt of the development pages by `tools/text_model`.
 #[derive(Clone, Debug)]
@@ -119,6 +123,8 @@ pub struct Page {
     pub kind: Option<Kind>,
     /// The expected F1 of the main text's words, from 0 to 1.
     pub confidence: f32,
+    /// The blocks that would be chosen if nothing were known of other pages; `None`: the same.
+    alone: Option<Vec<bool>>,
     /// What it states beside its text, if that is made by scripts; else empty.
     stated: String,
     /// Its URL, or empty.
@@ -156,12 +162,15 @@ impl Page {
                 probabilities,
                 kind: None,
                 confidence: 0.0,
+                alone: None,
                 stated,
                 url: url.to_owned(),
             };
         };
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
         let mut probabilities = learnt.judge(&tree, &blocks, &kinds);
+        let has_boilerplate = is_boilerplate.contains(&true);
+        let alone = has_boilerplate.then(|| choose(&blocks, &probabilities).0);
         let flagged =
             probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
         flagged.for_each(|(probability, _)| *probability = 0.0);
@@ -173,6 +182,7 @@ impl Page {
             probabilities,
             kind: kind(&kinds),
             confidence,
+            alone,
             stated,
             url: url.to_owned(),
         }
@@ -197,24 +207,28 @@ impl Page {
         text
     }
 
+    /// The same, if nothing were known of other pages.
+    pub fn text_alone(&self) -> String {
+        let Some(alone) = self.alone.as_ref().filter(|_| self.stated.is_empty()) else { return self.text() };
+        let chosen = self.blocks.all.iter().zip(alone).filter(|(_, is_it)| **is_it);
+        chosen.map(|(block, _)| format!("{}\n", self.blocks.text_of(block))).collect()
+    }
+
     /// The main text as Markdown.
     pub fn markdown(&self, options: markdown::Options) -> String {
-        let mut text = markdown(&self.tree, &self.blocks, &self.is_chosen, options, &self.url);
-        for line in self.stated.lines() {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&markdown::paragraph(line));
-            text.push('\n');
+        if self.stated.is_empty() {
+            return markdown(&self.tree, &self.blocks, &self.is_chosen, options, &self.url);
         }
-        text
+        let paragraphs: Vec<_> =
+            self.stated.lines().map(|line| format!("{}\n", markdown::paragraph(line))).collect();
+        paragraphs.join("\n")
     }
 
     /// What a block is.
     fn role(&self, block: &Block) -> Role {
         let container = &self.blocks.containers[block.container as usize];
         let (within, depth) = (container.within, container.list_depth);
-        match self.blocks.heading_of(&self.tree, block) {
+        match self.blocks.heading_of(block) {
             _ if within.has(Place::Preformatted) => Role::Code,
             Some(level) => Role::Heading(level),
             None if within.has(Place::Caption) => Role::Caption,
@@ -228,7 +242,12 @@ impl Page {
 
 /// What a page states, if it has nearly no text of its own, and less than that.
 pub fn stated(tree: &Tree, blocks: &Blocks) -> String {
-    let words = blocks.containers[0].words;
+    let mut words = blocks.containers[0].words;
+    if (FEW..FEW * ALONE).contains(&words) {
+        // Of scripts without spaces each character is counted, of which some are a word.
+        let alone = blocks.text.chars().filter(|character| is_of_script_without_spaces(*character)).count() as u32;
+        words -= alone.min(words) * (ALONE - 1) / ALONE;
+    }
     if words >= FEW {
         return String::new();
     }
