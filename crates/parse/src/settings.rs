@@ -1,6 +1,6 @@
 //! Settings of the parser.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use lycosa_text::templates::Templates;
 use lycosa_url::CanonicalRules;

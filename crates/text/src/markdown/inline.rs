@@ -191,7 +191,7 @@ impl<'a> Inline<'a> {
             self.out.push_str(&text);
         } else if self.ended == Some((mark, self.out.len())) {
             self.out.truncate(self.out.len() - mark.len());
-            [&text, mark].into_iter().for_each(|part| self.out.push_str(part));
+            [text.as_str(), mark].into_iter().for_each(|part| self.out.push_str(part));
             self.ended = Some((mark, self.out.len()));
         } else {
             [mark, &text, mark].into_iter().for_each(|part| self.out.push_str(part));
