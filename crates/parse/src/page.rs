@@ -131,7 +131,9 @@ fn refuse(outcome: &mut Outcome, html: &str, tree: &Tree, blocks: &Blocks) -> bo
     else {
         return false;
     };
-    let Some(failure) = failure_of(kind).filter(|kind| counts(*kind, is_vendors, status)) else { return false };
+    let Some(failure) = failure_of(kind).filter(|kind| counts(*kind, is_vendors, status)) else {
+        return false;
+    };
     let failure = Failure::new(failure, format!("status {status}, by {mark:?}"));
     // What the site asks for in its head, such as a pause, holds nevertheless.
     let refused = outcome.received().cloned().map(Box::new);

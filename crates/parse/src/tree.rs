@@ -29,7 +29,7 @@ impl Attributes for Element<'_> {
 /// Looks at all elements, in the order of the page.
 pub(crate) fn collect(tree: &Tree, settings: &Settings) -> Found {
     let mut reader =
-        Reader { tree, settings, found: Found::default(), around: Around::default(), end_of_svg: NONE };
+        Reader { tree, settings, found: Found::default(), around: Around::default(), end_of_svg: None };
     if tree.is_cut() {
         reader.found.bounds.add(Bound::ParseMemory);
     }
@@ -39,8 +39,8 @@ pub(crate) fn collect(tree: &Tree, settings: &Settings) -> Found {
         if node == end_of_link {
             reader.found.in_anchor = None;
         }
-        if node == reader.end_of_svg {
-            reader.end_of_svg = NONE;
+        if reader.end_of_svg == Some(node) {
+            reader.end_of_svg = None;
         }
         if settings.contexts {
             reader.around.arrive(node);
@@ -65,8 +65,8 @@ struct Reader<'a> {
     settings: &'a Settings,
     found: Found,
     around: Around,
-    /// Where the drawing ends that is read.
-    end_of_svg: NodeId,
+    /// The node behind the drawing that is read; [`NONE`]: it is the last.
+    end_of_svg: Option<NodeId>,
 }
 
 impl Reader<'_> {
@@ -120,8 +120,8 @@ impl Reader<'_> {
             Tag::Base if has("href") => on_base(found, &element, settings),
             Tag::Meta if has("name") || is_refresh(tree, node) => on_meta(found, &element, settings),
             // Titles of drawings are their own.
-            Tag::Svg if self.end_of_svg == NONE => self.end_of_svg = tree.after(node),
-            Tag::Title if !found.title_done && self.end_of_svg == NONE => {
+            Tag::Svg if self.end_of_svg.is_none() => self.end_of_svg = Some(tree.after(node)),
+            Tag::Title if !found.title_done && self.end_of_svg.is_none() => {
                 for text in tree.children(node).filter_map(|child| tree.text(child)) {
                     found.push_title(text, settings);
                 }

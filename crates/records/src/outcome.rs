@@ -158,7 +158,8 @@ impl Outcome {
         let received = self.received().and_then(|received| received.body.memory());
         let own = |decoded: &&Bytes| received.is_none_or(|body| body.as_ptr() != decoded.as_ptr());
         let body = self.decoded.as_ref().filter(own).map_or(0, Bytes::len);
-        let refused = self.refused.as_deref().and_then(|received| received.body.memory()).map_or(0, Bytes::len);
+        let refused =
+            self.refused.as_deref().and_then(|received| received.body.memory()).map_or(0, Bytes::len);
         let fields = memory_of(&self.fields);
         self.response.memory()
             + body

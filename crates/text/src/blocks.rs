@@ -11,8 +11,8 @@ use std::ops::Range;
 use lycosa_dom::{NodeId, Tree};
 
 pub(crate) use elements::{is_invisible, is_left_out};
-pub(crate) use walk::{UNSEEN, joins};
 use walk::Walk;
+pub(crate) use walk::{UNSEEN, joins};
 
 /// Blocks of a page, at most: those after them are left out. Few pages have a tenth of it.
 pub const MOST: usize = 20_000;
@@ -219,7 +219,10 @@ mod tests {
 
     #[test]
     fn a_line_break_of_the_source_is_no_space_in_chinese() {
-        assert_eq!(texts("<p>港口\n重建了。\n完<p>港口 重建<p>한국\n어"), ["港口重建了。完", "港口 重建", "한국 어"]);
+        assert_eq!(
+            texts("<p>港口\n重建了。\n完<p>港口 重建<p>한국\n어"),
+            ["港口重建了。完", "港口 重建", "한국 어"]
+        );
     }
 
     #[test]

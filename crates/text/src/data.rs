@@ -31,7 +31,8 @@ const TYPE: &str = "\"@type\"";
 /// JSON of a script; `None`: it is malformed, or has so many values that they would take up much more memory than the script.
 pub(crate) fn parsed(text: &str) -> Option<Value> {
     let text = text.trim().trim_start_matches("<!--").trim_end_matches("-->").trim();
-    let text = text.trim_start_matches("//<![CDATA[").trim_end_matches("//]]>").trim_end().trim_end_matches(';');
+    let text =
+        text.trim_start_matches("//<![CDATA[").trim_end_matches("//]]>").trim_end().trim_end_matches(';');
     let begin = text.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
     if begin > VALUES { None } else { serde_json::from_str(text).ok() }
 }
@@ -97,8 +98,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('<') {
         let is_tag = rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'))
             && text.len() - rest.len() + at < last;
-        let end =
-            if is_tag { rest[at..].find('>').map_or(at + 1, |length| at + length + 1) } else { at + 1 };
+        let end = if is_tag { rest[at..].find('>').map_or(at + 1, |length| at + length + 1) } else { at + 1 };
         shown.push_str(&rest[..at]);
         shown.push_str(if is_tag && end > at + 1 { " " } else { "<" });
         rest = &rest[end..];

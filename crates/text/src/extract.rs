@@ -245,7 +245,8 @@ pub fn stated(tree: &Tree, blocks: &Blocks) -> String {
     let mut words = blocks.containers[0].words;
     if (FEW..FEW * ALONE).contains(&words) {
         // Of scripts without spaces each character is counted, of which some are a word.
-        let alone = blocks.text.chars().filter(|character| is_of_script_without_spaces(*character)).count() as u32;
+        let alone =
+            blocks.text.chars().filter(|character| is_of_script_without_spaces(*character)).count() as u32;
         words -= alone.min(words) * (ALONE - 1) / ALONE;
     }
     if words >= FEW {

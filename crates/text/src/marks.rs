@@ -80,10 +80,8 @@ impl Finder {
         let marks = all.iter().enumerate().filter(|(_, mark)| places.contains(&mark.place));
         let (numbers, patterns): (Vec<_>, Vec<_>) = marks.map(|(number, mark)| (number, mark.text)).unzip();
         let mut builder = AhoCorasickBuilder::new();
-        let builder = builder
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind(Some(kind));
+        let builder =
+            builder.ascii_case_insensitive(true).match_kind(MatchKind::LeftmostLongest).kind(Some(kind));
         Finder { automaton: builder.build(&patterns).ok(), are_words: places == [Place::Text], numbers }
     }
 
@@ -92,7 +90,8 @@ impl Finder {
         let end = (0..=LOOKED_AT.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let text = &text[..end];
         let found = self.automaton.iter().flat_map(move |automaton| automaton.find_iter(text));
-        let found = found.filter(move |found| !self.are_words || stands_alone(text, found.start(), found.end()));
+        let found =
+            found.filter(move |found| !self.are_words || stands_alone(text, found.start(), found.end()));
         found.map(|found| self.numbers[found.pattern().as_usize()])
     }
 }
@@ -101,7 +100,8 @@ impl Finder {
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() && !is_of_script_without_spaces(c);
     let (mark, before, after) = (&text[start..end], &text[..start], &text[end..]);
-    let is_inside = |one: Option<char>, other: Option<char>| one.is_some_and(is_letter) && other.is_some_and(is_letter);
+    let is_inside =
+        |one: Option<char>, other: Option<char>| one.is_some_and(is_letter) && other.is_some_and(is_letter);
     !is_inside(before.chars().next_back(), mark.chars().next())
         && (mark.len() > SHORT || !is_inside(mark.chars().next_back(), after.chars().next()))
 }
@@ -167,7 +167,9 @@ mod tests {
 
     #[test]
     fn marks_are_words() {
-        assert!(stands_alone("a gone b", 2, 6) && !stands_alone("a goner", 2, 6) && !stands_alone("agone", 1, 5));
+        assert!(
+            stands_alone("a gone b", 2, 6) && !stands_alone("a goner", 2, 6) && !stands_alone("agone", 1, 5)
+        );
         assert!(stands_alone("заблокирована", 0, "заблокирован".len()), "a longer one may go on");
         assert!(stands_alone("这个页面不存在了", 6, 21));
     }

@@ -140,9 +140,9 @@ impl Found {
                 _ => {}
             }
             // An item that is a post is one of its own, whoever's property it is.
-            let is_other = tree.attribute(node, "itemtype").is_some_and(|kind| {
-                property != "author" || kind_of_name(kind).is_some()
-            });
+            let is_other = tree
+                .attribute(node, "itemtype")
+                .is_some_and(|kind| property != "author" || kind_of_name(kind).is_some());
             node = if is_other { tree.after(node) } else { tree.following(node) };
         }
         self.add(kind, &author, &date, &text);

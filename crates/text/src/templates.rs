@@ -195,7 +195,9 @@ mod tests {
         let templates = Templates::new(1);
         let menu: String = (0..500).map(|n| format!("<li>Goods of kind {n}</li>")).collect();
         let product = |number: usize| {
-            let text = format!("Lamp {number}: gives a warm light on any desk of the house, day and night, and lasts for {number} years or more.");
+            let text = format!(
+                "Lamp {number}: gives a warm light on any desk of the house, day and night, and lasts for {number} years or more."
+            );
             Blocks::of(&parse(&format!("<ul>{menu}</ul><main><p>{text}</main>"), &Limits::default()))
         };
         for number in 0..3 {

@@ -125,7 +125,8 @@ fn keep_between(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], kept: &mut [bo
         }
         // Behind an image that is loaded late the same one stands for those without scripts.
         let parent = tree.parent(node);
-        let place = if parent != NONE && tree.tag(parent) == Tag::Noscript { tree.parent(parent) } else { parent };
+        let place =
+            if parent != NONE && tree.tag(parent) == Tag::Noscript { tree.parent(parent) } else { parent };
         let is_again = place != parent && place == before_it;
         before_it = place;
         if is_again {

@@ -36,8 +36,15 @@ pub struct Options {
 /// resolved; or empty: they stay as they are.
 pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Options, url: &str) -> String {
     let kept = Kept::of(tree, blocks, is_chosen, url);
-    let mut writer =
-        Writer { tree, kept: &kept, options, out: String::new(), prefix: String::new(), is_open: false, link: None };
+    let mut writer = Writer {
+        tree,
+        kept: &kept,
+        options,
+        out: String::new(),
+        prefix: String::new(),
+        is_open: false,
+        link: None,
+    };
     writer.children(Tree::ROOT, 0);
     let length = writer.out.trim_end().len();
     writer.out.truncate(length);

@@ -78,7 +78,11 @@ fn a_link_around_blocks_is_kept() {
 
 #[test]
 fn a_long_base_makes_little_of_many_short_links() {
-    let html = format!("<base href='https://a.example/{}/'><p>{}", "a".repeat(8_000), "<a href=b>a</a> ".repeat(2_000));
+    let html = format!(
+        "<base href='https://a.example/{}/'><p>{}",
+        "a".repeat(8_000),
+        "<a href=b>a</a> ".repeat(2_000)
+    );
     let tree = parse(&html, &Limits::default());
     let blocks = Blocks::of(&tree);
     let all = vec![true; blocks.all.len()];
@@ -196,7 +200,7 @@ fn addresses_are_resolved_where_the_page_is_known() {
 
 #[test]
 fn signs_at_ends_of_headings_and_marks_before_letters() {
-    assert_eq!(of("<h2>C #</h2><p><b>Note:</b>text"), "## C \\#\n\n**Note:** text\n");
+    assert_eq!(of("<h2>C #</h2><p><b>Note:</b>text"), "## C \\#\n\nNote:text\n");
 }
 
 #[test]
