@@ -10,6 +10,7 @@
 //! Guarantees: a page with more visible text than a mark allows is not taken for a refusal by it; of several marks the first kind in the
 //! order of the file counts.
 
+use crate::blocks::is_of_script_without_spaces;
 use crate::marks::{Mark, marks};
 pub use crate::seen::Seen;
 
@@ -33,9 +34,9 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
         [(&*seen.title, TITLE), (&*seen.headings, HEADING), (&*seen.buttons, BUTTON), (&*seen.text, TEXT)];
     let found = stated.map(|(number, _)| (number, TITLE));
     let found = found.chain(marks.sources.find(seen.source).map(|number| (number, SOURCE)));
-    let found = found.chain(
-        places.iter().flat_map(|(text, weight)| marks.texts.find(text).map(|number| (number, *weight))),
-    );
+    let found = found.chain(places.iter().flat_map(|(text, weight)| {
+        marks.texts.find(text).map(|number| (number, *weight * specificity(marks.all[number].text)))
+    }));
     let is_short = |number: usize| {
         let mark = &marks.all[number];
         mark.words == 0 || seen.words <= mark.words
@@ -52,12 +53,15 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     if let Some((number, _)) = found.iter().find(|(number, _)| marks.all[*number].is_enough) {
         return Some(refusal(*number));
     }
+    let of_buttons: Vec<_> = marks.texts.find(&seen.buttons).collect();
+    let is_of_button = |number: usize| of_buttons.contains(&number);
     // Of equal ones the last is the greatest: the first of the file has to come last.
     let kinds = KINDS.iter().rev().map(|kind| {
         let of = found.iter().filter(|(number, _)| marks.all[*number].kind == *kind);
         let sum: f32 = of.clone().map(|(_, weight)| weight).sum();
         // Among menus a page says it with its text: buttons are those of banners and of other parts.
-        let said = of.clone().filter(|(_, weight)| *weight != BUTTON).map(|(_, weight)| weight).sum::<f32>();
+        let said: f32 =
+            of.clone().filter(|(number, _)| !is_of_button(*number)).map(|(_, weight)| weight).sum();
         let said = if FRAMED.contains(kind) { said } else { 0.0 };
         (sum + seen.other_signs(kind, sum), said, of.clone().map(|(number, _)| *number).min())
     });
@@ -95,6 +99,20 @@ const BUTTON: f32 = 1.1;
 const TEXT: f32 = 1.0;
 /// Ordinary pages have the same scripts: not enough even for a page without a word.
 const SOURCE: f32 = 0.9;
+
+/// How much more a longer wording says than a short one, which other pages have as well.
+fn specificity(mark: &str) -> f32 {
+    let letters: usize = mark.chars().map(|c| if is_of_script_without_spaces(c) { 3 } else { 1 }).sum();
+    match letters {
+        0..MIDDLE => 1.0,
+        MIDDLE..LONG => 1.5,
+        _ => 2.0,
+    }
+}
+
+/// Letters of wordings that say more, and of those that say much more.
+const MIDDLE: usize = 16;
+const LONG: usize = 24;
 
 /// The least weight of a refusal; visible words for each unit of it, and links to other pages, at most.
 const LEAST: f32 = 2.0;
