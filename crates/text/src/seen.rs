@@ -123,9 +123,9 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// A text in lower case, with the apostrophes of typewriters, as marks have them.
+/// A text in lower case, with the apostrophes of typewriters, as marks have them. The capital i of Turkish leaves a dot behind.
 fn plain(text: &str) -> String {
-    text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'")
+    text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'").replace("i\u{307}", "i")
 }
 
 /// What a page states of itself.
