@@ -4,7 +4,8 @@ The labelled pages (``tests/fixtures/refusals``) were written by four writers wh
 refusals are told: what real software says, in up to twenty languages, and pages with content, many of them short and
 made to deceive. The marks were extended by the misses of the first three sets, after each but the first had judged
 them once: the second found 77 % of its refusals told and no false alarm, the third 75 % and 14 of 175. So the figures
-of these three are of wordings that are known. The fourth has judged once, and nothing is learnt from it.
+of these three are of wordings that are known. Nothing is learnt from the fourth, half of whose refusals stand within
+the frame of a site: 51 % of those with a status of success are told, and 4 of 230 pages with content are taken for one.
 """
 
 from __future__ import annotations
@@ -70,6 +71,15 @@ def test_pages_that_are_made_to_deceive(name: str, share: float) -> None:
     pages = labelled(name, is_content=True)
     found = [page["shape"] for page in pages if told(page)]
     assert len(found) <= share * len(pages), found
+
+
+def test_a_set_that_nothing_is_learnt_from() -> None:
+    """What is to be expected of wordings that nobody has seen yet."""
+    pages = labelled(UNSEEN, is_content=False)
+    assert sum(told(page) is not None for page in pages) >= 0.50 * len(pages)
+    content = labelled(UNSEEN, is_content=True)
+    found = [page["shape"] for page in content if told(page)]
+    assert len(found) <= 0.02 * len(content), found
 
 
 #: A page of a corpus that is a challenge in truth: the crawler that collected it was not let in.
