@@ -5,7 +5,7 @@ refusals are told: what real software says, in up to twenty languages, and pages
 made to deceive. The marks were extended by the misses of the first three sets, after each but the first had judged
 them once: the second found 77 % of its refusals told and no false alarm, the third 75 % and 14 of 175. So the figures
 of these three are of wordings that are known. Nothing is learnt from the fourth, half of whose refusals stand within
-the frame of a site: 51 % of those with a status of success are told, and 4 of 230 pages with content are taken for one.
+the frame of a site: 51 % of those with a status of success are told, and 4 of 230 pages with content taken for one.
 """
 
 from __future__ import annotations
