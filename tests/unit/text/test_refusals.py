@@ -25,7 +25,7 @@ import pytest
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "refusals"
 CORPORA = Path(os.environ.get("LYCOSA_CORPORA", Path(__file__).parents[4] / "shared" / "corpora"))
 
-#: Sets that were learnt from: the part of their refusals that is missed, and of their pages with content that deceives.
+#: Sets that were learnt from: the part of refusals that is missed, and of pages with content that deceives.
 LEARNT = {"first.jsonl.gz": (0.05, 0.33), "second.jsonl.gz": (0.05, 0.01), "third.jsonl.gz": (0.08, 0.09)}
 
 #: The set that judges once.
