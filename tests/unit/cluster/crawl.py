@@ -300,6 +300,7 @@ class Scenario:
         assert not twice, f"recorded more than once: {twice[:5]}"
         repeats = sum(self.sites.fetched.values()) - self.count - self.taken
         losses = sum(worker.client.losses for worker in self.workers + self.ended) + len(self.ended)
+        losses += sum(worker.client.is_excluded for worker in self.workers)
         assert repeats <= losses * 6, f"{repeats} repeats by {losses} losses of at most 6 leases"
         assert self.told("links"), "no partition has told another one anything"
         # What is recorded is in the output soon after, once.

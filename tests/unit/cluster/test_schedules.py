@@ -64,6 +64,11 @@ def test_a_job_has_as_many_pages_as_it_may_have(first: int) -> None:
         run(seed, 3 + seed % 6, 8 + seed % 3 * 8, seed % 17, max_pages=(50, 120, 290, 1_000)[seed % 4])
 
 
+def test_who_is_suspended_at_the_end_may_have_lost_leases() -> None:
+    # A worker is excluded, others fetch its pages again, and the job is over before it runs again and knows of that.
+    run(801, 6, 8, 2, max_pages=120)
+
+
 def test_a_schedule_leaves_nothing_in_memory(caplog: pytest.LogCaptureFixture) -> None:
     # Ten thousand of them did not fit into the memory of the machine: threads that waited for ever kept their worlds.
     caplog.set_level(logging.CRITICAL, logger="lycosa")  # what a test has logged refers to it
