@@ -121,7 +121,7 @@ def test_a_crawl_whose_parsers_are_missing_goes_on(kafka: Kafka, tmp_path: Path)
         with ended(lanes):
             lanes.start()
             deadline = time.monotonic() + 60
-            # The batch that was sent, to try it, comes when it is given up.
+            # Copies are sent, to see whether somebody answers; nothing waits for them.
             while net.report()["coverage"]["ratio"] < 0.8:
                 assert time.monotonic() < deadline
                 time.sleep(0.2)
