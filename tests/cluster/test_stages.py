@@ -100,7 +100,8 @@ def test_stages_apart_lose_nothing_whichever_of_them_dies(kafka: Kafka, tmp_path
             wait_until_complete(topics, kafka, lanes)
             for worker in list(lanes.all):
                 assert lanes.end(worker, signal.SIGTERM) == 0
-            assert metric(port, "lycosa_parser_responses_total") > 0
+            # More than the copies by which lanes see whether somebody answers.
+            assert metric(port, "lycosa_parser_responses_total") > 50
             parsers.stop()
             writers.stop()
             lanes.outputs = outputs

@@ -110,7 +110,7 @@ class RelayedParse:
             return [responses]
         try:
             message = responses.encode()
-        except LycosaError:  # a body's file cannot be read: the outcome says so
+        except (LycosaError, ValueError):  # too large to be a message
             return [responses]
         if len(message) > PIECE_BYTES and len(responses) > 1:
             half = len(responses) // 2
@@ -126,19 +126,20 @@ class RelayedParse:
 
     def _try(self, responses: Responses) -> None:
         """Send a copy of a response, unless one is away, to see whether somebody answers."""
-        if self._trial is not None or len(responses) == 0:
+        if self._trial is not None:
             return
         try:
             message = _part(responses, 0, 1).encode()
-        except LycosaError:  # a body's file cannot be read
+        except (LycosaError, ValueError):  # too large to be a message
             return
         if len(message) <= MOST:
             self._number += 1
-            if self._channel.send(self._number, message):
-                self._trial = (self._number, self._clock())
+            self._trial = (self._number, self._clock())
+            self._channel.send(self._number, message)
 
     def _received(self) -> Iterator[Outcomes]:
         """Yield the outcomes that have come."""
+        self._give_up_trial()
         for number, message in self._channel.received():
             is_trial = self._trial is not None and number == self._trial[0]
             if not is_trial and number not in self._waiting:
@@ -149,9 +150,9 @@ class RelayedParse:
                 logger.warning("outcomes of a parser cannot be read; their responses are parsed here: %s", error)
                 outcomes = Outcomes()
             if is_trial:
-                self._trial = None
+                # One that cannot parse it is asked again when this one would be given up.
                 if len(outcomes) == 1:
-                    self._answered_at = self._clock()
+                    self._trial, self._answered_at = None, self._clock()
                 continue
             batch = self._pop(number)
             if len(outcomes) == len(batch.responses):
@@ -161,11 +162,14 @@ class RelayedParse:
             else:
                 self._back.append(batch.responses)
 
+    def _give_up_trial(self) -> None:
+        """Wait no longer for an answer to a copy: one that comes later says nothing of now."""
+        if self._trial is not None and self._trial[1] <= self._clock() - PATIENCE:
+            self._trial = None
+
     def _take_back_late(self) -> None:
         """Take back the responses whose outcomes have not come."""
         limit = self._clock() - PATIENCE
-        if self._trial is not None and self._trial[1] <= limit:
-            self._trial = None
         for number, batch in list(self._waiting.items()):
             if batch.sent_at > limit:
                 return

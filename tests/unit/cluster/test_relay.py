@@ -111,9 +111,22 @@ def test_without_a_parser_all_is_parsed_at_once(caplog: pytest.LogCaptureFixture
 
 
 def test_a_parser_that_refuses_the_copy_is_none() -> None:
-    parse, channel, _ = made()
+    parse, channel, clock = made()
     parse.parse(pages([0]))
     channel.answers = [(1, b"")]
+    assert urls(parse.parse(pages([1]))) == ["https://example.com/1"]
+    assert parse.pending() == 0
+    assert len(channel.sent) == 1, "nor is it asked again at once"
+    clock.now += PATIENCE
+    parse.parse(pages([2]))
+    assert len(channel.sent) == 2
+
+
+def test_an_answer_that_comes_late_says_nothing_of_now() -> None:
+    parse, channel, clock = made()
+    parse.parse(pages([0]))
+    channel.answer()
+    clock.now += PATIENCE
     assert urls(parse.parse(pages([1]))) == ["https://example.com/1"]
     assert parse.pending() == 0
 
