@@ -82,7 +82,7 @@ def _pages(options: Options) -> Iterator[tuple[str, tuple[dict[str, Any], bytes]
 
     if not CORPORA.is_dir():
         raise BenchmarkError(f"{CORPORA} is missing: set LYCOSA_CORPORA to the corpora")
-    html = {page.name: page.html for page in pages() if page.kind.startswith("wcxb-")}
+    html = {page.name: page.raw for page in pages() if page.kind.startswith("wcxb-")}
     rows = map(json.loads, (CORPORA / "gold.jsonl").open(encoding="utf-8"))
     some = [row for row in rows if row["html"] in html]
     for row in some[::10] if options.quick else some:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from benchmarks.harness import Cores, Options, pinned, progress
 from benchmarks.report import BenchmarkError, Claim, Figure, Report
 
 if TYPE_CHECKING:
-    from lycosa import Responses
+    from lycosa import Outcomes, Responses
 
 #: Front pages of 130 sites, of 173 KB in the mean.
 PAGES = "scrapy-bench-pages/sites.tar.gz"
@@ -52,12 +53,14 @@ def speed(report: Report, options: Options, cores: Cores, folder: Path) -> None:
         for name, settings in WAYS.items():
             parser = _core.Parser(make_job({"seeds": ["http://a.example/"], **settings}), 1 << 31)
             speeds = []
-            for _ in range(QUICK_ROUNDS if options.quick else ROUNDS):
-                responses = _responses(bodies)
+            for number in range(QUICK_ROUNDS if options.quick else ROUNDS):
+                responses = _responses(bodies, number)
                 begin = time.process_time()
                 outcomes = parser.parse(responses)
                 speeds.append(size / (time.process_time() - begin) / 1e6)
                 assert len(outcomes) == len(bodies)
+                if "main_text" in settings.get("store", {}).get("fields", ()):
+                    _check_texts(outcomes)
             figure = Figure.of(f"{name}, pages of {size / len(bodies) / 1e3:,.0f} KB", "MB/s", speeds)
             progress(f"{name}: {figure.median:,.0f} MB/s")
             report.figures.append(figure)
@@ -67,6 +70,14 @@ def speed(report: Report, options: Options, cores: Cores, folder: Path) -> None:
                 )
 
 
+def _check_texts(outcomes: Outcomes) -> None:
+    """Raise BenchmarkError unless most pages have a text."""
+    rows = [json.loads(line) for line in outcomes.lines(["main_text"]).splitlines()]
+    with_text = sum(bool(row["main_text"]) for row in rows)
+    if with_text < len(rows) * 0.9:
+        raise BenchmarkError(f"{with_text} of {len(rows)} pages have a text: the speed would be of nothing")
+
+
 def read(archive: Path) -> list[bytes]:
     """Return the pages of an archive."""
     with tarfile.open(archive) as members:
@@ -74,14 +85,14 @@ def read(archive: Path) -> list[bytes]:
         return [file.read() for file in files if file is not None]
 
 
-def _responses(bodies: list[bytes]) -> Responses:
-    """Responses with these pages."""
+def _responses(bodies: list[bytes], turn: int) -> Responses:
+    """Responses with these pages, in each round of other sites: what pages of a site have in common is left out."""
     from lycosa import Request, Responses
 
     fields = [("Content-Type", "text/html")]
     return Responses(
         [
-            Request(f"http://site{number}.example/").respond(200, headers=fields, body=body)
+            Request(f"http://site{number}.round{turn}.example/").respond(200, headers=fields, body=body)
             for number, body in enumerate(bodies)
         ]
     )

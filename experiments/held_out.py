@@ -8,12 +8,10 @@ from tools.text_model.scores import report
 
 a = argparse.ArgumentParser(); a.add_argument("out"); a.add_argument("--trees", type=int, default=T.TREES)
 a.add_argument("--leaves", type=int, default=31); a.add_argument("--stages", type=int, default=2)
-a.add_argument("--rate", type=float, default=0.08); a = a.parse_args()
-T.SETTINGS |= {"num_leaves": a.leaves, "learning_rate": a.rate}; T.STAGES = a.stages
-real = T.train
-T.train = lambda training, rows: real(training, rows, a.trees)
+a.add_argument("--rate", type=float, default=0.08); a.add_argument("--bags", type=int, default=T.BAGS); a = a.parse_args()
+T.SETTINGS |= {"num_leaves": a.leaves, "learning_rate": a.rate}; T.STAGES, T.TREES, T.BAGS = a.stages, a.trees, a.bags
 blocks, found = Blocks(), pages(); T.prepare(blocks, found)
-best = {p.name: "\n".join(t for t, part in zip(p.texts, p.labels, strict=True) if part >= 0.5) for p in found}
+best = {p.name: blocks.choose(p, p.labels) for p in found}
 print("oracle", *report(found, best), sep="\n", flush=True)
 tr = T.Training(blocks, found); out = {}; t = time.time()
 for fold in range(FOLDS):
@@ -23,6 +21,6 @@ for fold in range(FOLDS):
         out[p.name] = dict(kind=p.kind, fold=p.fold, words=p.words, texts=p.texts, labels=p.labels, gold=p.gold,
             probs=judged, kinds=tr.kinds.probabilities(p, learnt.kinds), weights=p.weights, rows=tr.rows(p, learnt, judged[0]).astype(np.float32))
     print("fold", fold, round(time.time() - t), flush=True)
-texts = {p.name: T.choose(p, out[p.name]["probs"][-1]) for p in found}
+texts = {p.name: blocks.choose(p, out[p.name]["probs"][-1]) for p in found}
 print("chosen", *report(found, texts), sep="\n", flush=True)
 pickle.dump(dict(pages=out, names=blocks.names, context=blocks.context), open(a.out, "wb"))

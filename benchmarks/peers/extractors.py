@@ -74,8 +74,24 @@ EXTRACTORS: dict[str, tuple[Callable[[], Extract], tuple[str, ...]]] = {
 
 #: Elements whose text is apart from what is around them.
 _BLOCKS = frozenset(
-    "address article aside blockquote br dd div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre "
-    "section table tbody td tfoot th thead tr ul".split()
+    [
+        *(
+            "address",
+            "article",
+            "aside",
+            "blockquote",
+            "br",
+            "dd",
+            "div",
+            "dl",
+            "dt",
+            "figcaption",
+            "figure",
+            "footer",
+        ),
+        *("h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section"),
+        *("table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
+    ]
 )
 
 

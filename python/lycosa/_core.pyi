@@ -72,6 +72,7 @@ __all__ = [
     "enter_private_namespaces",
     "export_log",
     "extract_page",
+    "fingerprint",
     "identity_key",
     "identity_of",
     "import_log",
@@ -182,9 +183,17 @@ def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dic
     """
 
 def extract_page(
-    body: bytes, url: str = "", content_type: str | None = None, method: str = "lycosa"
+    body: bytes,
+    url: str = "",
+    content_type: str | None = None,
+    method: str = "lycosa",
+    status: int = 200,
+    headers: list[tuple[str, str]] = ...,
 ) -> ExtractedPage:
     """Read a page. See ``lycosa.extract``."""
+
+def fingerprint(text: str) -> tuple[int, list[int]]:
+    """Return simhash and digest of a text. See ``lycosa.parse.text.Extracted``."""
 
 def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dict[str, Any]:
     """Create a log from a file of ``export_log``; the directory must not have one yet.
@@ -817,6 +826,7 @@ class ExtractedPage:
     def metadata(self) -> list[tuple[str, str]]: ...
     def markdown(self, links: bool, images: bool) -> str | None: ...
     def blocks(self) -> list[tuple[str, int, str]]: ...
+    def posts(self) -> list[tuple[str, str, str, str]]: ...
 
 @final
 class WarcWriter:

@@ -446,7 +446,7 @@ class Parse(Section):
         ge=0,
         le=1_000_000,
         description="hosts of which is learnt what their pages have in common, which is no main text; each takes up "
-        "to 25 KB. Where there are more, the one that was longest without a page is forgotten. 0: none",
+        "to 35 KB. Where there are more, the one that was longest without a page is forgotten. 0: none",
     )
     refusals: bool = Field(
         True,

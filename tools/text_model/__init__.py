@@ -1,1 +1,11 @@
 """The models that choose the main text of a page: trained, and judged on pages that they have not seen."""
+
+#: Models one after the other.
+STAGES = 2
+
+#: Trees of a model.
+TREES = 60
+
+#: Models of a stage: each is trained on another part of the pages, and they are asked together. What only some pages
+#: have taught one of them counts less.
+BAGS, PART = 3, 0.8

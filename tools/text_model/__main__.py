@@ -11,11 +11,12 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
+from tools.text_model import STAGES
 from tools.text_model.corpus import FOLDS, pages
 from tools.text_model.described import Blocks
 from tools.text_model.kinds import kind_of
 from tools.text_model.scores import report
-from tools.text_model.training import STAGES, Training, choose, encoded, prepare
+from tools.text_model.training import Training, encoded, prepare
 
 MODELS = Path(__file__).parents[2] / "crates" / "text" / "models"
 
@@ -32,10 +33,7 @@ def main() -> None:
         f"{len(found)} pages, {sum(len(page.texts) for page in found):,} blocks, {len(blocks.names)} features",
         flush=True,
     )
-    best = {
-        page.name: "\n".join(text for text, part in zip(page.texts, page.labels, strict=True) if part >= 0.5)
-        for page in found
-    }
+    best = {page.name: blocks.choose(page, page.labels) for page in found}
     print("what the best choice of blocks would reach:", *report(found, best), sep="\n", flush=True)
     texts: list[dict[str, str]] = [{} for _ in range(STAGES)]
     right, all_kinds = Counter[str](), Counter[str]()
@@ -43,7 +41,7 @@ def main() -> None:
         learnt = training.learn(set(range(FOLDS)) - {fold})
         for page in (page for page in found if page.fold == fold):
             for made, found_of in zip(texts, training.judge(page, learnt), strict=True):
-                made[page.name] = choose(page, found_of)
+                made[page.name] = blocks.choose(page, found_of)
             if page.kind.startswith("wcxb"):
                 all_kinds[page.kind] += 1
                 guess = int(training.kinds.probabilities(page, learnt.kinds).argmax())

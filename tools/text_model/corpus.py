@@ -29,11 +29,13 @@ class Page:
     name: str
     kind: str
     fold: int
-    html: bytes
+    html: bytes  # UTF-8
     gold: str
+    raw: bytes = b""  # as it was received
     texts: list[str] = field(default_factory=list)
     words: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     domain: str = ""
+    stated: str = ""  # in place of a text that it has not
     url: str = ""
     of_kind: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # words that tell of it
     tokens: list[NDArray[np.int64]] = field(default_factory=list)  # block << 32 | hash, by source
@@ -69,9 +71,18 @@ def pages() -> list[Page]:
     found = []
     for line in (CORPORA / "gold.jsonl").open(encoding="utf-8"):
         row = json.loads(line)
-        html = decoded(gzip.decompress((CORPORA / row["html"]).read_bytes()))
+        raw = gzip.decompress((CORPORA / row["html"]).read_bytes())
         domain = domain_of(row)
         found.append(
-            Page(row["html"], row["set"], fold_of(domain), html, row["text"], domain=domain, url=row.get("url") or "")
+            Page(
+                row["html"],
+                row["set"],
+                fold_of(domain),
+                decoded(raw),
+                row["text"],
+                raw,
+                domain=domain,
+                url=row.get("url") or "",
+            )
         )
     return found

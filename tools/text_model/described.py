@@ -64,6 +64,18 @@ class Blocks:
         count = int(struct.unpack("<I", out.read(4))[0])
         page.of_kind = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
 
+    def choose(self, page: Page, probabilities: Rows) -> str:
+        """The text that is chosen by probabilities of blocks, with what the page states in place of a text."""
+        out = self._send(b"C" + page.html, probabilities.astype("<f4").tobytes())
+        is_chosen = out.read(len(page.texts))
+        chosen = [text for text, is_it in zip(page.texts, is_chosen, strict=True) if is_it]
+        return "\n".join([*chosen, page.stated])
+
+    def stated(self, page: Page) -> str:
+        """What a page states in place of a text that it has not."""
+        out = self._send(b"F" + page.html)
+        return out.read(int(struct.unpack("<I", out.read(4))[0])).decode()
+
     def boilerplate(self, page: Page, site: str) -> NDArray[np.bool_]:
         """Of each block of a page, whether earlier pages of its site have it; the page is learnt."""
         out = self._send(b"U" + site.encode(), b"S" + page.html)
@@ -81,8 +93,4 @@ class Blocks:
         page.words = np.frombuffer(out.read(4 * count), "<u4").astype(np.int64)
         page.texts = [out.read(number()).decode() for _ in range(count)]
         numbers = np.frombuffer(out.read(4 * number()), "<f4")
-        width = len(self.names)
-        own = numbers[: count * width].reshape(count, width)
-        if first is None:
-            return own
-        return np.hstack([own, numbers[count * width :].reshape(count, self.context)])
+        return numbers.reshape(count, len(self.names) + (0 if first is None else self.context))

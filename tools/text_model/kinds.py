@@ -51,6 +51,8 @@ class Kinds:
         """The weights of words, by the pages of some folds whose kind is known."""
         some = [page for page in self._found if page.fold in folds and kind_of(page) is not None]
         known, matrix = np.array([kind_of(page) for page in some]), self._matrix(some)
+        # Of words that few of these pages have nothing is learnt, however many others have them.
+        is_common = np.asarray(matrix.sum(0)).ravel() >= LEAST
         per_domain = Counter(page.domain for page in some)
         weights = np.array([per_domain[page.domain] ** -0.5 for page in some])
         wanted = np.eye(len(KINDS))[known]
@@ -68,6 +70,7 @@ class Kinds:
         made = scipy.optimize.minimize(
             loss, np.zeros(len(self.words) * len(KINDS)), jac=True, method="L-BFGS-B", options={"maxiter": 60}
         )
+        made.x.reshape(-1, len(KINDS))[~is_common] = 0
         steps: NDArray[np.int8] = np.clip(np.rint(made.x.reshape(-1, len(KINDS)) * 32), -127, 127).astype(np.int8)
         return steps
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.text_model import BAGS, PART, STAGES, TREES
 from tools.text_model.corpus import Page, Rows
 from tools.text_model.described import Blocks
 from tools.text_model.gold import label
@@ -31,10 +33,9 @@ SETTINGS: dict[str, Any] = {
     "seed": 1,
     "deterministic": True,
 }
-TREES = 100
 
-#: Models one after the other.
-STAGES = 2
+#: Models that are asked together.
+Bags = list[lightgbm.Booster]
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class Learnt:
     tables: bytes
     kinds: NDArray[np.int8]
     #: Each but the first one also looks at what the one before says of the blocks around a block.
-    models: list[lightgbm.Booster] = field(default_factory=list)
+    models: list[Bags] = field(default_factory=list)
 
 
 def prepare(blocks: Blocks, found: Sequence[Page]) -> None:
@@ -52,6 +53,7 @@ def prepare(blocks: Blocks, found: Sequence[Page]) -> None:
     for page in found:
         blocks.describe(page, np.zeros(len(KINDS), np.float32))
         label(page)
+        page.stated = blocks.stated(page)
         blocks.words(page)
         blocks.words_of_kind(page)
 
@@ -107,41 +109,47 @@ class Training:
         return found
 
 
-def train(training: Sequence[Page], rows: Sequence[Rows], trees: int = TREES) -> lightgbm.Booster:
-    """Train a model on pages."""
-    parts = np.concatenate([page.labels for page in training])
-    data = lightgbm.Dataset(
-        np.vstack(rows), label=parts >= 0.5, weight=np.concatenate([page.weights for page in training])
-    )
-    return lightgbm.train(SETTINGS, data, trees)
+def train(training: Sequence[Page], rows: Sequence[Rows]) -> Bags:
+    """Train models on pages."""
+    models = []
+    for bag in range(BAGS):
+        chosen = [at for at, page in enumerate(training) if BAGS == 1 or is_in(page, bag)]
+        parts = np.concatenate([training[at].labels for at in chosen])
+        data = lightgbm.Dataset(
+            np.vstack([rows[at] for at in chosen]),
+            label=parts >= 0.5,
+            weight=np.concatenate([training[at].weights for at in chosen]),
+        )
+        models.append(lightgbm.train(SETTINGS | {"seed": bag + 1}, data, TREES))
+    return models
 
 
-def probabilities(model: lightgbm.Booster, rows: Rows) -> Rows:
+def is_in(page: Page, bag: int) -> bool:
+    """Whether a page is in a bag: all pages of a domain are, or none."""
+    digest = hashlib.md5(f"{bag} {page.domain}".encode(), usedforsecurity=False).digest()
+    return digest[0] < 256 * PART
+
+
+def probabilities(models: Bags, rows: Rows) -> Rows:
     """The probabilities of a page's blocks."""
-    return cast(Rows, model.predict(rows)).astype(np.float32) if len(rows) else np.zeros(0, np.float32)
+    if not len(rows):
+        return np.zeros(0, np.float32)
+    sums = np.mean([cast(Rows, model.predict(rows, raw_score=True)) for model in models], axis=0)
+    return cast(Rows, 1 / (1 + np.exp(-sums))).astype(np.float32)
 
 
-def choose(page: Page, found: Rows) -> str:
-    """The text with the greatest expected F1."""
-    order = np.argsort(-found, kind="stable")
-    words = np.maximum(page.words, 1)[order]
-    likely = found[order] * words
-    expected = 2 * np.cumsum(likely) / (np.cumsum(words) + likely.sum()) if len(order) else np.zeros(0)
-    count = int(np.argmax(expected)) + 1 if len(order) else 0
-    chosen = sorted(order[:count])
-    return "\n".join(page.texts[index] for index in chosen)
-
-
-def encoded(model: lightgbm.Booster) -> bytes:
-    """A model as `crates/text/src/model.rs` reads it."""
-    trees = model.dump_model()["tree_info"]
+def encoded(models: Bags) -> bytes:
+    """Models as `crates/text/src/model.rs` reads one: their trees in turn, since few rows are asked to the end."""
+    trees = [
+        tree for turn in zip(*(model.dump_model()["tree_info"] for model in models), strict=True) for tree in turn
+    ]
     sizes, nodes = [], b""
     for tree in trees:
         made: list[tuple[int, int, int, float]] = []
 
         def add(node: dict[str, Any], made: list[tuple[int, int, int, float]] = made) -> int:
             at = len(made)
-            made.append((0xFFFF, 0, 0, float(node.get("leaf_value", 0.0))))
+            made.append((0xFFFF, 0, 0, float(node.get("leaf_value", 0.0)) / len(models)))
             if "split_feature" in node:
                 low = add(node["left_child"]) - at
                 high = add(node["right_child"]) - at
@@ -151,5 +159,5 @@ def encoded(model: lightgbm.Booster) -> bytes:
         add(tree["tree_structure"])
         sizes.append(len(made))
         nodes += b"".join(struct.pack("<HHHHf", feature, low, high, 0, value) for feature, low, high, value in made)
-    head = struct.pack("<II", model.num_feature(), len(sizes)) + struct.pack(f"<{len(sizes)}I", *sizes)
+    head = struct.pack("<II", models[0].num_feature(), len(sizes)) + struct.pack(f"<{len(sizes)}I", *sizes)
     return b"lycotre1" + head + nodes

@@ -47,6 +47,8 @@ struct Builder {
     result: Option<Tree>,
     /// All texts and attributes, which become the tree's at its end.
     bytes: Vec<u8>,
+    /// Attributes of the page: more would take more memory than it has bytes.
+    most_attributes: usize,
 }
 
 impl Builder {
@@ -71,6 +73,7 @@ impl Builder {
         let mut builder = Builder {
             tree,
             bytes: Vec::with_capacity(length.min(limits.bytes)),
+            most_attributes: length / 6 + 4_096,
             limits,
             stack: Stack::default(),
             token: Token::default(),
@@ -86,7 +89,7 @@ impl Builder {
 
     /// The innermost open element.
     fn current(&self) -> Open {
-        self.stack.last().copied().unwrap_or(Open { id: Tree::ROOT, tag: Tag::Other, is_foreign: false })
+        self.stack.last().unwrap_or(Open { id: Tree::ROOT, tag: Tag::Other, is_foreign: false })
     }
 
     /// Appends a node to a parent; `None`: a limit is reached.
@@ -109,8 +112,7 @@ impl Builder {
 
     /// Inserts a node before the table that is open: what is not a table's may not be in it.
     fn append_before_table(&mut self, span: Span, tag: Tag, is_text: bool) -> Option<NodeId> {
-        let table = self.stack.iter().rposition(|open| open.tag == Tag::Table)?;
-        let table = self.stack[table].id;
+        let table = self.stack.get(self.stack.innermost(&[Tag::Table])?)?.id;
         let Node { parent, previous, .. } = self.tree.nodes[table as usize];
         let id = self.append(parent, span, tag, is_text)?;
         let last = self.tree.nodes[id as usize].previous;
@@ -138,12 +140,12 @@ impl Builder {
 
     /// Opens an element without a tag.
     fn open_implied(&mut self, tag: Tag) {
-        if self.stack.is_empty()
+        if self.stack.len() == 0
             && let Some(id) = self.append(Tree::ROOT, Span::default(), Tag::Html, false)
         {
             self.stack.push(Open { id, tag: Tag::Html, is_foreign: false });
         }
-        let Some(html) = self.stack.first().copied() else { return };
+        let Some(html) = self.stack.first() else { return };
         match tag {
             Tag::Head if self.head == NONE && self.body == NONE => {
                 if let Some(id) = self.append(html.id, Span::default(), Tag::Head, false) {
@@ -171,17 +173,7 @@ impl Builder {
     /// Text.
     fn characters(&mut self, text: &[u8]) {
         let current = self.current();
-        let is_raw = matches!(
-            current.tag,
-            Tag::Script
-                | Tag::Style
-                | Tag::Title
-                | Tag::Textarea
-                | Tag::Xmp
-                | Tag::Iframe
-                | Tag::Noembed
-                | Tag::Noframes
-        );
+        let is_raw = current.tag.is_raw();
         let is_blank = text.iter().all(u8::is_ascii_whitespace);
         if !is_raw && self.body == NONE {
             if is_blank {
@@ -189,7 +181,7 @@ impl Builder {
             }
             self.ensure_body();
         }
-        if self.bytes.len() + text.len() > self.limits.bytes {
+        if self.bytes.len() + text.len() > self.limits.bytes || self.tree.nodes.len() >= self.limits.nodes {
             self.tree.is_cut = true;
             return;
         }
@@ -242,8 +234,10 @@ impl Builder {
         };
         let earlier = &self.tree.attributes[self.token.attributes..];
         let bytes = |span: Span| &self.bytes[span.start as usize..][..span.length as usize];
-        let is_known = earlier.iter().any(|known| bytes(known.name) == bytes(attribute.name));
-        if is_known || earlier.len() >= self.limits.attributes {
+        let is_full =
+            earlier.len() >= self.limits.attributes || self.tree.attributes.len() >= self.most_attributes;
+        // Asked for first: with many of them the comparison would cost more than the page.
+        if is_full || earlier.iter().any(|known| bytes(known.name) == bytes(attribute.name)) {
             self.bytes.truncate(name as usize);
         } else {
             self.tree.attributes.push(attribute);

@@ -168,3 +168,6 @@ impl Tree {
         self.bytes.get(span.start as usize..(span.start + span.length) as usize).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests;

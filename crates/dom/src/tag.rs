@@ -171,9 +171,39 @@ impl Tag {
         matches!(self, A | B | Big | Code | Em | Font | I | Nobr | S | Small | Strike | Strong | Tt | U)
     }
 
-    /// Whether it ends the scope in which an end tag, or an implied one, looks for its start.
-    pub(crate) fn is_scope(self) -> bool {
-        matches!(self, Html | Table | Td | Th | Caption | Object | Template | Svg | Math)
+    /// Whether it is part of a line, and no formatting: its end tag closes no block.
+    pub(crate) fn is_phrase(self) -> bool {
+        matches!(
+            self,
+            Abbr | Canvas
+                | Cite
+                | Data
+                | Del
+                | Ins
+                | Kbd
+                | Label
+                | Map
+                | Mark
+                | Other
+                | Output
+                | Picture
+                | Q
+                | Rb
+                | Rp
+                | Rt
+                | Ruby
+                | Samp
+                | Span
+                | Sub
+                | Sup
+                | Time
+                | Var
+        )
+    }
+
+    /// Whether what is in it is text, whatever it looks like.
+    pub(crate) fn is_raw(self) -> bool {
+        matches!(self, Script | Style | Title | Textarea | Xmp | Iframe | Noembed | Noframes | Plaintext)
     }
 
     /// Whether it is in the head, where there is one.

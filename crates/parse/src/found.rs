@@ -42,8 +42,8 @@ struct Reference {
 #[derive(Default)]
 pub(crate) struct Found {
     references: Vec<Reference>,
-    /// Whether text belongs to the last reference.
-    pub(crate) in_anchor: bool,
+    /// The reference that text belongs to: of the anchor that is open.
+    pub(crate) in_anchor: Option<usize>,
     /// The part of the page that is read, if it is stored.
     pub(crate) place: &'static str,
     /// Total size of references with their stored details, in bytes.
@@ -73,7 +73,6 @@ impl Found {
 
     /// Adds a reference as a link; returns whether the limits allowed it. `rel`: the attribute, if present.
     fn push(&mut self, url: String, rel: Option<String>, settings: &Settings) -> bool {
-        self.in_anchor = false;
         let nofollow = rel.as_deref().is_some_and(|rel| has_word(rel, "nofollow"));
         let rel = rel.filter(|_| settings.rels).unwrap_or_default();
         let bytes = url.len() + rel.len();
@@ -106,7 +105,7 @@ impl Found {
             self.reference_bytes += bytes;
             self.references.push(reference);
         }
-        self.in_anchor = false;
+        part.bounds.iter().for_each(|bound| self.bounds.add(bound));
         self.bad_links += part.bad_links;
         self.canonical = self.canonical.take().or(part.canonical);
         self.directives.noindex |= part.directives.noindex;
@@ -116,7 +115,7 @@ impl Found {
     /// Appends decoded text to that of the last link and collapses white space.
     pub(crate) fn push_anchor(&mut self, text: &str, settings: &Settings) {
         let space = settings.link_bytes.saturating_sub(self.reference_bytes);
-        let Some(link) = self.references.last_mut().filter(|_| self.in_anchor) else { return };
+        let Some(link) = self.in_anchor.and_then(|link| self.references.get_mut(link)) else { return };
         let before = link.anchor.len();
         let limit = ANCHOR_BYTES.min(before + space);
         for c in text.chars() {
@@ -222,11 +221,12 @@ fn has_word(value: &str, word: &str) -> bool {
 
 /// `<a href>`.
 pub(crate) fn on_anchor(found: &mut Found, element: &impl Attributes, settings: &Settings) {
-    found.in_anchor = false;
+    found.in_anchor = None;
     if found.has_room(settings)
         && let Some(href) = element.value("href")
     {
-        found.in_anchor = found.push(href, element.value("rel"), settings);
+        let link = found.count();
+        found.in_anchor = found.push(href, element.value("rel"), settings).then_some(link);
     }
 }
 
@@ -239,9 +239,13 @@ pub(crate) fn on_frame(found: &mut Found, element: &impl Attributes, settings: &
     }
 }
 
-/// The images of `<img>`, `<source>` and `<video>`, also those that a script would load later.
-pub(crate) fn on_image(found: &mut Found, element: &impl Attributes, settings: &Settings) {
-    for name in ["src", "poster", "data-src", "data-original", "data-lazy-src"] {
+/// The images of `<img>`, `<source>` and `<video>`, also those that a script would load later. is_media: it is a video, or a source of
+/// one or of a sound.
+pub(crate) fn on_image(found: &mut Found, element: &impl Attributes, is_media: bool, settings: &Settings) {
+    // Of a video or a sound its source is no image.
+    let own =
+        if is_media { &["poster"][..] } else { &["src", "data-src", "data-original", "data-lazy-src"][..] };
+    for name in own {
         if let Some(reference) = element.value(name)
             && is_reference(&reference)
             && found.has_room(settings)

@@ -1,11 +1,11 @@
 //! Extracts links and metadata of the head in one pass over the bytes, without building a tree.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 
 use encoding_rs::{CoderResult, Encoding, UTF_8};
-use lol_html::html_content::Element;
+use lol_html::html_content::{Element, TextType};
 use lol_html::{
     AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Selector,
     Settings as RewriterSettings,
@@ -21,8 +21,11 @@ const MAX_TAG_BYTES: usize = 1 << 20;
 /// Bytes of text that are parsed at once if the page's encoding is decoded first.
 const PART_BYTES: usize = 64 * 1024;
 
-/// Bytes of a `noscript` element that are read, at most.
+/// Bytes of `noscript` elements that are read, at most.
 const MAX_NOSCRIPT_BYTES: usize = 1 << 20;
+
+/// `noscript` elements that are read each by itself; those after them are read together, at the end of the page.
+const NOSCRIPTS: usize = 100;
 
 impl Attributes for Element<'_, '_> {
     fn value(&self, name: &str) -> Option<String> {
@@ -66,21 +69,38 @@ fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has
             Ok(())
         });
     // The tokenizer takes it for text, as browsers do that run scripts; here it is part of the page.
+    let read_inner = |text: &str| {
+        let inner = collect_at(text.as_bytes(), UTF_8, settings, false);
+        found.borrow_mut().add(inner, settings);
+    };
+    let (noscripts, left) = (Cell::new(0), Cell::new(MAX_NOSCRIPT_BYTES));
     let on_noscript =
         ElementContentHandlers::default().text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
             let mut text = in_noscript.borrow_mut();
-            if has_noscript && text.len() + chunk.as_str().len() <= MAX_NOSCRIPT_BYTES {
+            if has_noscript && chunk.as_str().len() <= left.get() {
+                left.set(left.get() - chunk.as_str().len());
                 text.push_str(chunk.as_str());
             }
-            if chunk.last_in_text_node() && !text.is_empty() {
-                let inner = collect_at(std::mem::take(&mut *text).as_bytes(), UTF_8, settings, false);
-                found.borrow_mut().add(inner, settings);
+            if !chunk.last_in_text_node() {
+                return Ok(());
+            }
+            noscripts.set(noscripts.get() + 1);
+            if noscripts.get() > NOSCRIPTS {
+                text.push('\n');
+            } else if may_lead(&text) {
+                read_inner(&std::mem::take(&mut *text));
+            } else {
+                text.clear();
             }
             Ok(())
         });
     let mut in_anchor = on(|found, element, settings| on_anchor(found, element, settings));
     if settings.anchors {
         in_anchor = in_anchor.text(|chunk: &mut lol_html::html_content::TextChunk<'_>| {
+            // What is in `noscript`, or in a script, is no text of the link.
+            if matches!(chunk.text_type(), TextType::RawText | TextType::ScriptData) {
+                return Ok(());
+            }
             found.borrow_mut().push_anchor(&htmlize::unescape(chunk.as_str()), settings);
             Ok(())
         });
@@ -122,12 +142,22 @@ fn collect_at(body: &[u8], encoding: &'static Encoding, settings: &Settings, has
     // An error (the memory limit) leaves what was found so far, and poisons the rewriter, which is not used
     // again.
     let ended = written.and_then(|()| rewriter.end());
+    if may_lead(&in_noscript.borrow()) {
+        read_inner(&in_noscript.borrow());
+    }
     let mut found = found.take();
     found.title = htmlize::unescape(std::mem::take(&mut found.title)).into_owned();
     if ended.is_err() {
         found.bounds.add(Bound::ParseMemory);
     }
     found
+}
+
+/// Whether HTML may have something that is looked for.
+fn may_lead(html: &str) -> bool {
+    ["href", "src", "http-equiv", "robots"].iter().any(|name| {
+        html.as_bytes().windows(name.len()).any(|part| part.eq_ignore_ascii_case(name.as_bytes()))
+    })
 }
 
 /// Writes a body in UTF-8 in parts, so that it is never in memory twice.

@@ -13,8 +13,8 @@ use lycosa_text::fingerprint::Fingerprint;
 use lycosa_text::markdown::Options;
 use lycosa_text::metadata::Metadata;
 use lycosa_text::refusal::{Refusal, Seen, may_be_refusal, refusal};
-use lycosa_text::{density, kind};
-use lycosa_url::{Failure, FailureKind};
+use lycosa_text::{density, is_binary, kind};
+use lycosa_url::{Bound, Failure, FailureKind};
 
 use crate::found::finish;
 use crate::settings::{Settings, TextMethod};
@@ -26,22 +26,7 @@ const SHORT: usize = 64 << 10;
 /// Reads a page.
 pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outcome, settings: &Settings) {
     if settings.needs_tree() {
-        let html = encoding.decode(body).0;
-        let tree = lycosa_dom::parse(&html, &limits(settings));
-        finish(tree::collect(&tree, settings), outcome, settings);
-        let Some(method) = settings.text else {
-            if settings.refusals && body.len() <= SHORT {
-                let blocks = Blocks::of(&tree);
-                refuse(outcome, &html, &tree, &blocks);
-            }
-            return;
-        };
-        let page = Page::of(tree, outcome.url().as_str(), |blocks| boilerplate(outcome, blocks, settings));
-        if settings.refusals && refuse(outcome, &html, &page.tree, &page.blocks) {
-            return;
-        }
-        outcome.text = Some(Box::new(text_of(&page, &html, outcome.url().as_str(), method, settings)));
-        return;
+        return read_tree(&encoding.decode(body).0, body.len(), outcome, settings);
     }
     finish(html::collect(body, encoding, settings), outcome, settings);
     if settings.refusals && body.len() <= SHORT {
@@ -53,6 +38,40 @@ pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outco
             refuse(outcome, &html, &tree, &blocks);
         }
     }
+}
+
+/// Reads a page by its tree. size: bytes of its body.
+fn read_tree(html: &str, size: usize, outcome: &mut Outcome, settings: &Settings) {
+    if settings.text.is_some() && is_binary(html) {
+        outcome.text = Some(Box::new(PageText { kind: "binary".into(), ..PageText::default() }));
+        return;
+    }
+    let tree = lycosa_dom::parse(html, &limits(settings));
+    finish(tree::collect(&tree, settings), outcome, settings);
+    let is_looked_at = settings.refusals && (settings.text.is_some() || size <= SHORT);
+    if settings.text.is_none() && !is_looked_at {
+        return;
+    }
+    let blocks = Blocks::of(&tree);
+    // A page that is refused teaches nothing of its site's pages.
+    if is_looked_at && refuse(outcome, html, &tree, &blocks) {
+        return;
+    }
+    // What a site says in place of a page has no text that anybody wants.
+    let is_page = outcome.received().is_some_and(|received| (200..300).contains(&received.status));
+    let Some(method) = settings.text.filter(|_| is_page) else { return };
+    if blocks.is_cut {
+        outcome.bounds.add(Bound::ParseMemory);
+    }
+    let url = outcome.url().as_str();
+    let text = match method {
+        TextMethod::Lycosa => {
+            let is_boilerplate = boilerplate(outcome, &blocks, settings);
+            text_of(&Page::of(tree, blocks, url, &is_boilerplate), url, settings)
+        }
+        TextMethod::DensityPaper => published(&tree, html, url),
+    };
+    outcome.text = Some(Box::new(text));
 }
 
 /// Of each block, whether other pages of its host have it; nothing: that is not looked for.
@@ -69,23 +88,32 @@ fn limits(settings: &Settings) -> Limits {
 }
 
 /// What a page says.
-fn text_of(page: &Page, html: &str, url: &str, method: TextMethod, settings: &Settings) -> PageText {
-    let text = match method {
-        TextMethod::Lycosa => page.text(),
-        TextMethod::DensityPaper => density::extract(html),
+fn text_of(page: &Page, url: &str, settings: &Settings) -> PageText {
+    let markdown = match settings.markdown {
+        true => page.markdown(Options { links: true, images: true }),
+        false => String::new(),
     };
-    let is_ours = method == TextMethod::Lycosa;
-    let markdown = if settings.markdown && is_ours {
-        page.markdown(Options { links: true, images: true })
-    } else {
-        String::new()
-    };
-    let (stated, fingerprint) = (Metadata::of(&page.tree, url), Fingerprint::of(&text));
-    let digest: String = fingerprint.digest.iter().map(|byte| format!("{byte:02x}")).collect();
     PageText {
-        confidence: if is_ours { (page.confidence * 1_000.0) as u32 } else { 0 },
+        confidence: (page.confidence * 1_000.0) as u32,
         kind: page.kind.map_or("other", kind::name).into(),
         markdown: markdown.into(),
+        ..described(&page.tree, page.text(), url)
+    }
+}
+
+/// The same, by the published method.
+fn published(tree: &Tree, html: &str, url: &str) -> PageText {
+    PageText { kind: "other".into(), ..described(tree, density::extract(html), url) }
+}
+
+/// A text, with what its page states.
+fn described(tree: &Tree, text: String, url: &str) -> PageText {
+    let stated = Metadata::of(tree, url);
+    // Pages without a text are no duplicates of each other.
+    let fingerprint = (!text.trim().is_empty()).then(|| Fingerprint::of(&text));
+    let digest =
+        fingerprint.map(|found| found.digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    PageText {
         headline: stated.title.into(),
         author: stated.author.into(),
         published: stated.published.into(),
@@ -93,9 +121,10 @@ fn text_of(page: &Page, html: &str, url: &str, method: TextMethod, settings: &Se
         language: stated.language.into(),
         description: stated.description.into(),
         site: stated.site.into(),
-        simhash: fingerprint.simhash,
-        digest: digest.into(),
+        simhash: fingerprint.map_or(0, |found| found.simhash),
+        digest: digest.unwrap_or_default().into(),
         text: text.into(),
+        ..PageText::default()
     }
 }
 
@@ -103,19 +132,16 @@ fn text_of(page: &Page, html: &str, url: &str, method: TextMethod, settings: &Se
 fn refuse(outcome: &mut Outcome, html: &str, tree: &Tree, blocks: &Blocks) -> bool {
     let Some(status) = outcome.received().map(|received| received.status) else { return false };
     let fields = fields_of(outcome);
-    let seen = Seen {
-        headers: &borrowed(&fields),
-        title: &blocks.title,
-        source: html,
-        text: &blocks.text,
-        words: blocks.all.iter().map(|block| block.words as usize).sum(),
-        has_password: has_password(tree),
+    let Some(Refusal { kind, mark }) = refusal(&Seen::of(tree, blocks, html, &borrowed(&fields), status))
+    else {
+        return false;
     };
-    let Some(Refusal { kind, mark }) = refusal(&seen) else { return false };
     let Some(failure) = failure_of(kind).filter(|kind| counts(*kind, status)) else { return false };
     let failure = Failure::new(failure, format!("status {status}, by {mark:?}"));
+    // What the site asks for in its head, such as a pause, holds nevertheless.
+    let refused = outcome.received().cloned().map(Box::new);
     let response = Response { result: Err(failure), ..outcome.response.clone() };
-    *outcome = Outcome::new(response);
+    *outcome = Outcome { refused, ..Outcome::new(response) };
     true
 }
 
@@ -123,7 +149,8 @@ fn refuse(outcome: &mut Outcome, html: &str, tree: &Tree, blocks: &Blocks) -> bo
 /// not that a challenge or a limit is the reason.
 fn counts(kind: FailureKind, status: u16) -> bool {
     use FailureKind as K;
-    (200..300).contains(&status) || matches!(kind, K::PageChallenge | K::PageBlocked | K::PageRateLimited)
+    (200..300).contains(&status)
+        || (status >= 400 && matches!(kind, K::PageChallenge | K::PageBlocked | K::PageRateLimited))
 }
 
 /// The failure of a kind of refusals; `None`: such a page has links that may be followed.
@@ -142,12 +169,4 @@ fn fields_of(outcome: &Outcome) -> Vec<(String, Cow<'_, str>)> {
 /// The same, borrowed.
 fn borrowed<'a>(fields: &'a [(String, Cow<'_, str>)]) -> Vec<(&'a str, &'a str)> {
     fields.iter().map(|(name, value)| (name.as_str(), &**value)).collect()
-}
-
-/// Whether a page has a field for a password.
-fn has_password(tree: &Tree) -> bool {
-    (0..tree.len() as u32).any(|node| {
-        tree.tag(node) == lycosa_dom::Tag::Input
-            && tree.attribute(node, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("password"))
-    })
 }

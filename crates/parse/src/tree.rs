@@ -11,6 +11,9 @@ use crate::settings::{Settings, Source};
 /// Bytes of text before a link that are stored, and after it.
 const CONTEXT: usize = 200;
 
+/// Links of a block that get the text behind them, at most: those that are still near.
+const LINKS: usize = 64;
+
 /// An element of a tree.
 struct Element<'a> {
     tree: &'a Tree,
@@ -33,7 +36,7 @@ pub(crate) fn collect(tree: &Tree, settings: &Settings) -> Found {
     let mut node = tree.first(Tree::ROOT);
     while node != NONE {
         if node == end_of_link {
-            reader.found.in_anchor = false;
+            reader.found.in_anchor = None;
         }
         if settings.contexts {
             reader.around.arrive(node);
@@ -72,7 +75,7 @@ impl Reader<'_> {
 
     /// A text.
     fn text(&mut self, text: &str) {
-        if self.settings.anchors && self.found.in_anchor {
+        if self.settings.anchors && self.found.in_anchor.is_some() {
             self.found.push_anchor(text, self.settings);
         }
         if self.settings.contexts {
@@ -100,7 +103,9 @@ impl Reader<'_> {
                 on_frame(found, &element, settings);
             }
             Tag::Img | Tag::Source | Tag::Video if settings.sources.has(Source::Images) => {
-                on_image(found, &element, settings);
+                let parent = tree.tag(tree.parent(node));
+                let is_media = tag == Tag::Video || matches!(parent, Tag::Video | Tag::Audio);
+                on_image(found, &element, is_media, settings);
             }
             Tag::Form if settings.sources.has(Source::Forms) => on_form(found, &element, settings),
             Tag::Link => on_link(found, &element, settings),
@@ -159,7 +164,9 @@ impl Around {
     fn link(&mut self, link: usize, found: &mut Found, settings: &Settings) {
         let start = boundary(&self.before, self.before.len().saturating_sub(CONTEXT));
         found.push_context(link, &self.before[start..], settings);
-        self.links.push((link, CONTEXT));
+        if self.links.len() < LINKS {
+            self.links.push((link, CONTEXT));
+        }
     }
 
     /// A text, of which white space is collapsed.
@@ -173,6 +180,10 @@ impl Around {
             }
         }
         let added = &self.before[start..];
+        // Texts of white space alone may be many.
+        if added.is_empty() {
+            return;
+        }
         self.links.retain_mut(|(link, left)| {
             let some = &added[..boundary(added, *left)];
             found.push_context(*link, some, settings);
@@ -271,6 +282,19 @@ mod tests {
     }
 
     #[test]
+    fn an_image_does_not_end_the_text_of_its_link() {
+        let sources = Sources::named(["images"].into_iter());
+        let settings = Settings { anchors: true, sources, ..Settings::default() };
+        let (url, failure) =
+            (CrawlUrl::parse("http://a.example/").unwrap(), Failure::new(FailureKind::Timeout, ""));
+        let mut outcome = Outcome::settled(url, 0, Vec::new(), 0, failure);
+        let tree = parse("<a href=/1><img src=/2> Text</a>", &Limits::default());
+        finish(collect(&tree, &settings), &mut outcome, &settings);
+        let anchors: Vec<_> = outcome.links.iter().map(|link| link.details.anchor.to_owned()).collect();
+        assert_eq!(anchors, ["Text", ""]);
+    }
+
+    #[test]
     fn images_feeds_and_forms_are_links_by_choice() {
         let html = "<link rel=alternate type='application/rss+xml' href=/feed><iframe src=/frame></iframe>\
             <img src=/a.jpg data-src=/b.jpg srcset='/c.jpg 1x, /d.jpg 2x'><img src='data:image/gif;base64,R0'>\
@@ -282,6 +306,9 @@ mod tests {
         assert_eq!(paths(&["frames"]), ["/frame"]);
         assert_eq!(paths(&["feeds", "forms"]), ["/feed", "/search"]);
         assert_eq!(paths(&["images"]), ["/a.jpg", "/b.jpg", "/c.jpg", "/d.jpg", "/e.jpg"]);
+        let media = "<video src=/a.mp4><source src=/b.mp4></video><audio><source src=/c.mp3></audio><picture><source srcset=/d.jpg></picture>";
+        let settings = Settings { sources: Sources::named(["images"].into_iter()), ..Settings::default() };
+        assert_eq!(links(media, &settings).into_iter().map(|link| link.0).collect::<Vec<_>>(), ["/d.jpg"]);
         assert!(paths(&[]).is_empty());
     }
 }

@@ -1,10 +1,13 @@
 //! Text of pages.
 
+use lycosa_dom::{Limits, parse};
+use lycosa_text::blocks::Blocks;
 use lycosa_text::extract::{Page, Role};
 use lycosa_text::fingerprint::Fingerprint;
 use lycosa_text::kind;
 use lycosa_text::markdown::Options;
 use lycosa_text::metadata::Metadata;
+use lycosa_text::posts::posts;
 use lycosa_text::refusal::{Seen, refusal};
 use lycosa_text::{density, is_binary};
 use pyo3::prelude::*;
@@ -14,7 +17,15 @@ use crate::errors::setting;
 /// Adds this file's names.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ExtractedPage>()?;
+    m.add_function(wrap_pyfunction!(fingerprint, m)?)?;
     m.add_function(wrap_pyfunction!(extract_page, m)?)
+}
+
+/// Simhash and digest of a text.
+#[pyfunction]
+fn fingerprint(py: Python<'_>, text: &str) -> (u64, [u8; 16]) {
+    let Fingerprint { simhash, digest } = py.detach(|| Fingerprint::of(text));
+    (simhash, digest)
 }
 
 /// What a page says.
@@ -36,50 +47,53 @@ pub(crate) struct ExtractedPage {
     digest: [u8; 16],
 }
 
-/// Reads a page. `content_type`: of its response, if there was one; `method`: `lycosa` or `density-paper`.
+/// Reads a page. `content_type`: of its response, if there was one; `method`: `lycosa` or `density-paper`; `headers`: of its response,
+/// with names in lower case.
 #[pyfunction]
-#[pyo3(signature = (body, url = "", content_type = None, method = "lycosa"))]
+#[pyo3(signature = (body, url = "", content_type = None, method = "lycosa", status = 200, headers = Vec::new()))]
 fn extract_page(
     py: Python<'_>,
     body: &[u8],
     url: &str,
     content_type: Option<&str>,
     method: &str,
+    status: u16,
+    headers: Vec<(String, String)>,
 ) -> PyResult<ExtractedPage> {
     let is_published = match method {
         "lycosa" => false,
         "density-paper" => true,
         _ => return Err(setting("method", method, "lycosa or density-paper")),
     };
-    Ok(py.detach(|| ExtractedPage::of(body, url, content_type, is_published)))
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    Ok(py.detach(|| ExtractedPage::of(body, url, content_type, is_published, (status, &headers))))
 }
 
 impl ExtractedPage {
     /// Reads a page.
-    fn of(body: &[u8], url: &str, content_type: Option<&str>, is_published: bool) -> Self {
-        if is_binary(body) {
+    fn of(
+        body: &[u8],
+        url: &str,
+        content_type: Option<&str>,
+        is_published: bool,
+        (status, headers): (u16, &[(&str, &str)]),
+    ) -> Self {
+        let html = lycosa_parse::detect(content_type, body).decode(body).0;
+        if is_binary(&html) {
             return ExtractedPage::binary();
         }
-        let html = lycosa_parse::detect(content_type, body).decode(body).0;
-        let page = Page::read(&html, url, |_| Vec::new());
-        let (metadata, has_password) = (Metadata::of(&page.tree, url), html.contains("password"));
-        let visible = &page.blocks.text;
-        let words = page.blocks.all.iter().map(|block| block.words as usize).sum();
-        let seen = Seen {
-            headers: &[],
-            title: &page.blocks.title,
-            source: &html,
-            text: visible,
-            words,
-            has_password,
-        };
-        let text = if is_published { density::extract(&html) } else { page.text() };
+        let tree = parse(&html, &Limits::default());
+        let blocks = Blocks::of(&tree);
+        let refusal = refusal(&Seen::of(&tree, &blocks, &html, headers, status)).map(|refusal| refusal.kind);
+        let metadata = Metadata::of(&tree, url);
+        let page = (!is_published).then(|| Page::of(tree, blocks, url, &[]));
+        let text = page.as_ref().map_or_else(|| density::extract(&html), Page::text);
         let Fingerprint { simhash, digest } = Fingerprint::of(&text);
         ExtractedPage {
-            refusal: refusal(&seen).map(|refusal| refusal.kind),
-            kind: page.kind.map_or("other", kind::name),
-            confidence: (!is_published).then_some(page.confidence),
-            page: (!is_published).then_some(page),
+            refusal,
+            kind: page.as_ref().and_then(|page| page.kind).map_or("other", kind::name),
+            confidence: page.as_ref().map(|page| page.confidence),
+            page,
             metadata,
             text,
             simhash,
@@ -141,6 +155,12 @@ impl ExtractedPage {
             (name, level, text)
         };
         self.page.iter().flat_map(Page::chosen).map(of).collect()
+    }
+
+    /// What people have written on the page: kind, author, day, text.
+    fn posts(&self, py: Python<'_>) -> Vec<(&'static str, String, String, String)> {
+        let found = py.detach(|| self.page.as_ref().map(|page| posts(&page.tree)).unwrap_or_default());
+        found.into_iter().map(|post| (post.kind, post.author, post.date, post.text)).collect()
     }
 
     /// MD5 of the words of the text.

@@ -22,6 +22,9 @@ pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
 pub struct Outcome {
     /// The response.
     pub response: Response,
+    /// What was received, if it is refused as no content: the head, without the body. `response.result` says why.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub refused: Option<Box<Received>>,
     /// The body without content coding, if decoded; shares memory with the received body if it has no coding.
     /// It is not encoded: it stays in the process that decoded it.
     #[serde(skip)]
@@ -90,6 +93,7 @@ impl Outcome {
     pub fn new(response: Response) -> Self {
         Outcome {
             response,
+            refused: None,
             decoded: None,
             rules: None,
             charset: None,
@@ -125,6 +129,11 @@ impl Outcome {
     /// The response, if there is one.
     pub fn received(&self) -> Option<&Received> {
         self.response.result.as_ref().ok()
+    }
+
+    /// What the site has answered, also where that is no content.
+    pub fn answer(&self) -> Option<&Received> {
+        self.received().or(self.refused.as_deref())
     }
 
     /// Why there is no response.

@@ -61,6 +61,9 @@ impl PageText {
             &self.description,
             &self.site,
             &self.headline,
+            &self.published,
+            &self.modified,
+            &self.digest,
         ];
         size_of::<Self>() + texts.iter().map(|text| text.len()).sum::<usize>()
     }

@@ -7,18 +7,22 @@
 //!   U: the URL of the page that comes next; nothing is answered
 //!   K: a page; answered by how many words tell of its kind, and by these
 //!   S: a page of the site of the last URL; answered by a byte for each block: 1 if earlier pages of the site have it
+//!   C: a page; one more frame has the probabilities of its blocks (f32 each); answered by a byte for each: 1 if it is chosen
+//!   F: a page; answered by the length of what it states in place of a text that it has not, and by that
 //!   D: a page; two more frames have the probabilities of its kind, and first ones of its blocks (f32 each, or nothing);
 //!      answered by what they are
 //! words of a block: of each source how many, and their hashes
-//! answer to D: number of blocks · their words · their texts, each with its length · numbers of features (f32) · of the context, if there
-//! were probabilities; all counts and hashes u32, all little-endian
+//! answer to D: number of blocks · their words · their texts, each with its length · how many numbers · for each block those of features
+//! (f32), and of the context if there were probabilities; all counts and hashes u32, all little-endian
 //! ```
 
 use std::io::{self, Read, Write};
 
 use lycosa_dom::{Limits, parse};
 use lycosa_text::blocks::Blocks;
-use lycosa_text::context::{COUNT, context};
+use lycosa_text::choice::choose;
+use lycosa_text::context::{COUNT, Context};
+use lycosa_text::extract::stated;
 use lycosa_text::features::{NAMES, features};
 use lycosa_text::kind::words_of_page;
 use lycosa_text::templates::Templates;
@@ -57,6 +61,18 @@ fn main() -> io::Result<()> {
                 let words = words_of_page(&tree, &Blocks::of(&tree), &url);
                 put(&mut into, words.len() as u32)?;
                 words.iter().try_for_each(|word| put(&mut into, *word))?;
+            }
+            b'C' => {
+                let Some(probabilities) = frame(&mut from)? else { break };
+                let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
+                let (is_chosen, _) = choose(&Blocks::of(&tree), &numbers_of(&probabilities));
+                into.write_all(&is_chosen.into_iter().map(u8::from).collect::<Vec<_>>())?;
+            }
+            b'F' => {
+                let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
+                let text = stated(&tree, &Blocks::of(&tree));
+                put(&mut into, text.len() as u32)?;
+                into.write_all(text.as_bytes())?;
             }
             b'S' => {
                 let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
@@ -98,9 +114,11 @@ fn describe(
         put(into, text.len() as u32)?;
         into.write_all(text.as_bytes())?;
     }
-    let mut numbers = features(&tree, &blocks, tables, &kinds.try_into().unwrap_or_default());
-    if first.len() == blocks.all.len() {
-        numbers.extend(context(&blocks, first));
+    let with_context = !first.is_empty() && first.len() == blocks.all.len();
+    let width = NAMES.len() + if with_context { COUNT } else { 0 };
+    let mut numbers = features(&tree, &blocks, tables, &kinds.try_into().unwrap_or_default(), width);
+    if with_context {
+        Context::of(&blocks, first).write(0, &mut numbers, width);
     }
     put(into, numbers.len() as u32)?;
     numbers.iter().try_for_each(|number| into.write_all(&number.to_le_bytes()))

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use lycosa_dom::{NodeId, Tree};
 
+pub(crate) use elements::{is_invisible, is_left_out};
 use walk::Walk;
 
 /// Blocks of a page, at most: those after them are left out. Few pages have a tenth of it.
@@ -110,6 +111,13 @@ pub struct Block {
     pub(crate) breaks: u16,
 }
 
+impl Block {
+    /// Whether it is a paragraph of prose.
+    pub(crate) fn is_prose(&self) -> bool {
+        self.words >= 20 && self.linked * 3 < self.characters
+    }
+}
+
 /// All blocks of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Blocks {
@@ -121,6 +129,8 @@ pub struct Blocks {
     pub containers: Vec<Container>,
     /// The title of the page.
     pub title: String,
+    /// Whether there are more than [`MOST`].
+    pub is_cut: bool,
 }
 
 impl Blocks {
@@ -131,22 +141,59 @@ impl Blocks {
         walk.blocks
     }
 
+    /// The level of the heading that a block is in.
+    pub(crate) fn heading_of(&self, tree: &Tree, block: &Block) -> Option<u8> {
+        let mut container = &self.containers[block.container as usize];
+        if !container.within.has(Place::Heading) {
+            return None;
+        }
+        loop {
+            if let Some(level) = tree.tag(container.node).heading() {
+                return Some(level);
+            }
+            let outer = &self.containers[container.parent as usize];
+            if outer.node == container.node {
+                return None;
+            }
+            container = outer;
+        }
+    }
+
     /// The text of a block.
     pub fn text_of(&self, block: &Block) -> &str {
         &self.text[block.text.clone()]
     }
 }
 
-/// Words in a piece of text without spaces: of scripts that have none between words, each character is one.
-pub fn words_in(piece: &str) -> u32 {
-    let (mut words, mut is_in_word) = (0, false);
-    for character in piece.chars() {
-        let is_alone = is_of_script_without_spaces(character);
-        let is_word = character.is_alphanumeric() || character == '_';
-        words += u32::from(is_word && (is_alone || !is_in_word));
-        is_in_word = is_word && !is_alone;
+/// A run of characters without whitespace.
+struct Piece {
+    bytes: usize,
+    characters: u32,
+    /// Runs of letters and digits in it; of scripts that have no spaces between words each character is one.
+    words: u32,
+}
+
+impl Piece {
+    /// The run at the beginning of a text; `None`: there is none.
+    fn of(text: &str) -> Option<Self> {
+        let mut piece = Piece { bytes: text.len(), characters: 0, words: 0 };
+        let mut is_in_word = false;
+        for (at, character) in text.char_indices() {
+            if character.is_whitespace() {
+                piece.bytes = at;
+                break;
+            }
+            // Most characters are ASCII, of which no table has to be asked.
+            let (is_word, is_alone) = match character.is_ascii() {
+                true => (character.is_ascii_alphanumeric() || character == '_', false),
+                false => (character.is_alphanumeric(), is_of_script_without_spaces(character)),
+            };
+            piece.characters += 1;
+            piece.words += u32::from(is_word && (is_alone || !is_in_word));
+            is_in_word = is_word && !is_alone;
+        }
+        (piece.bytes > 0).then_some(piece)
     }
-    words
 }
 
 /// Whether a character belongs to a script that has no spaces between words.
@@ -170,12 +217,39 @@ mod tests {
     #[test]
     fn a_block_is_a_run_of_text_in_an_element() {
         let html = "<div>one <b>two</b><p>three</p> four<br>five<br><br>six</div><pre>a\n  b</pre><script>no</script>";
-        assert_eq!(texts(html), ["one two", "three", "four\nfive", "six", "a b"]);
+        assert_eq!(texts(html), ["one two", "three", "four\nfive", "six", "a\n  b"]);
+    }
+
+    #[test]
+    fn code_keeps_its_lines() {
+        let html = "<pre>\n  <b>if</b> x:\n    y()\n\nz()\n</pre><pre> \n </pre>";
+        assert_eq!(texts(html), ["  if x:\n    y()\n\nz()"]);
+    }
+
+    #[test]
+    fn what_a_browser_does_not_show_within_a_line_is_no_text() {
+        assert_eq!(
+            texts("<p>Price <span style='display: none'>old 9</span> 5<i hidden>x</i></p>"),
+            ["Price 5"]
+        );
+    }
+
+    #[test]
+    fn a_template_is_no_text_unless_it_is_a_shadow_root() {
+        let html = "<my-card>a<template shadowrootmode=open><p>b</p><slot></slot></template></my-card><template>c</template>";
+        assert_eq!(texts(html), ["a", "b"]);
+    }
+
+    #[test]
+    fn the_first_title_is_the_pages() {
+        let html = "<head><noscript><img src=pixel></noscript><title>T</title></head><p>a<svg><title>b</title></svg>";
+        let blocks = Blocks::of(&parse(html, &Limits::default()));
+        assert_eq!((blocks.title.as_str(), blocks.text.as_str()), ("T", "a\n"));
     }
 
     #[test]
     fn a_page_has_so_many_blocks_at_most() {
-        let found = texts(&"<p>a".repeat(MOST + 10));
-        assert_eq!(found.len(), MOST);
+        let blocks = Blocks::of(&parse(&"<p>a".repeat(MOST + 10), &Limits::default()));
+        assert!(blocks.all.len() == MOST && blocks.is_cut);
     }
 }

@@ -36,45 +36,66 @@ impl Mean {
     }
 }
 
-/// Returns the numbers of all blocks of a page, [`COUNT`] of each. `first`: a probability of each block.
-pub fn context(blocks: &Blocks, first: &[f32]) -> Vec<f32> {
-    let words: Vec<f32> = blocks.all.iter().map(|block| block.words.max(1) as f32).collect();
-    let mut of_containers = vec![Mean::default(); blocks.containers.len()];
-    let mut alike = HashMap::<u32, Mean>::new();
-    let mut whole = Mean::default();
-    for ((block, probability), words) in blocks.all.iter().zip(first).zip(&words) {
-        of_containers[block.container as usize].add(*probability, *words);
-        alike.entry(blocks.containers[block.container as usize].path).or_default().add(*probability, *words);
-        whole.add(*probability, *words);
-    }
-    // A container comes after the one around it.
-    for index in (1..of_containers.len()).rev() {
-        let inner = of_containers[index];
-        let outer = &mut of_containers[blocks.containers[index].parent as usize];
-        outer.sum += inner.sum;
-        outer.words += inner.words;
-        outer.most = outer.most.max(inner.most);
-    }
-    let runs = runs(first);
-    let mut numbers = Vec::with_capacity(first.len() * COUNT);
-    for (index, block) in blocks.all.iter().enumerate() {
-        numbers.push(first[index]);
-        for offset in (-NEAR..0).chain(1..=NEAR) {
-            let near = index.checked_add_signed(offset).and_then(|near| first.get(near));
-            numbers.push(near.copied().unwrap_or(-1.0));
+/// What first probabilities tell of a page.
+#[derive(Debug)]
+pub struct Context<'a> {
+    blocks: &'a Blocks,
+    first: &'a [f32],
+    of_containers: Vec<Mean>,
+    /// Of blocks whose elements have the same path.
+    alike: HashMap<u32, Mean>,
+    whole: Mean,
+    runs: Vec<Run>,
+}
+
+impl<'a> Context<'a> {
+    /// Of a page. first: a probability of each block.
+    pub fn of(blocks: &'a Blocks, first: &'a [f32]) -> Self {
+        let mut of_containers = vec![Mean::default(); blocks.containers.len()];
+        let mut alike = HashMap::<u32, Mean>::new();
+        let mut whole = Mean::default();
+        for (block, probability) in blocks.all.iter().zip(first) {
+            let (container, words) = (block.container as usize, block.words.max(1) as f32);
+            of_containers[container].add(*probability, words);
+            alike.entry(blocks.containers[container].path).or_default().add(*probability, words);
+            whole.add(*probability, words);
         }
-        let mut container = block.container;
-        for _ in 0..AROUND {
-            let mean = of_containers[container as usize];
-            numbers.extend([mean.mean(), mean.most]);
-            container = blocks.containers[container as usize].parent;
+        // A container comes after the one around it.
+        for index in (1..of_containers.len()).rev() {
+            let inner = of_containers[index];
+            let outer = &mut of_containers[blocks.containers[index].parent as usize];
+            outer.sum += inner.sum;
+            outer.words += inner.words;
+            outer.most = outer.most.max(inner.most);
         }
-        let same = alike.get(&blocks.containers[block.container as usize].path).copied().unwrap_or_default();
-        numbers.extend([same.mean(), same.most, whole.mean(), whole.most]);
-        let run = runs[index];
-        numbers.extend([run.before, run.after, run.share_before, run.share_after]);
+        Context { blocks, first, of_containers, alike, whole, runs: runs(first) }
     }
-    numbers
+
+    /// Writes the numbers of the blocks from one on, [`COUNT`] of each, at the end of each row.
+    pub fn write(&self, from: usize, rows: &mut [f32], width: usize) {
+        let (blocks, first) = (self.blocks, self.first);
+        let mut numbers = Vec::with_capacity(COUNT);
+        for (index, row) in (from..blocks.all.len()).zip(rows.chunks_exact_mut(width)) {
+            numbers.clear();
+            numbers.push(first[index]);
+            for offset in (-NEAR..0).chain(1..=NEAR) {
+                let near = index.checked_add_signed(offset).and_then(|near| first.get(near));
+                numbers.push(near.copied().unwrap_or(-1.0));
+            }
+            let own = blocks.all[index].container as usize;
+            let mut container = own;
+            for _ in 0..AROUND {
+                let mean = self.of_containers[container];
+                numbers.extend([mean.mean(), mean.most]);
+                container = blocks.containers[container].parent as usize;
+            }
+            let same = self.alike.get(&blocks.containers[own].path).copied().unwrap_or_default();
+            numbers.extend([same.mean(), same.most, self.whole.mean(), self.whole.most]);
+            let run = self.runs[index];
+            numbers.extend([run.before, run.after, run.share_before, run.share_after]);
+            row[width - COUNT..].copy_from_slice(&numbers);
+        }
+    }
 }
 
 /// How far the next likely blocks are.
@@ -107,26 +128,6 @@ fn runs(first: &[f32]) -> Vec<Run> {
     runs
 }
 
-/// Chooses the blocks with which the expected F1 of words is greatest: the likeliest ones, as many as that says. Returns that F1, too.
-pub fn choose(blocks: &Blocks, probabilities: &[f32]) -> (Vec<bool>, f32) {
-    let mut order: Vec<usize> = (0..probabilities.len()).collect();
-    order.sort_by(|one, other| probabilities[*other].total_cmp(&probabilities[*one]));
-    let words = |index: usize| blocks.all[index].words.max(1) as f32;
-    let wanted: f32 = order.iter().map(|index| probabilities[*index] * words(*index)).sum();
-    let (mut right, mut chosen, mut best, mut count) = (0.0, 0.0, 0.0, 0);
-    for (place, index) in order.iter().enumerate() {
-        right += probabilities[*index] * words(*index);
-        chosen += words(*index);
-        let expected = 2.0 * right / (chosen + wanted);
-        if expected > best {
-            (best, count) = (expected, place + 1);
-        }
-    }
-    let mut is_chosen = vec![false; probabilities.len()];
-    order.iter().take(count).for_each(|index| is_chosen[*index] = true);
-    (is_chosen, best.min(1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use lycosa_dom::{Limits, parse};
@@ -136,17 +137,9 @@ mod tests {
     #[test]
     fn each_block_has_its_numbers() {
         let blocks = Blocks::of(&parse("<p>a<p>b<div>c</div>", &Limits::default()));
-        let numbers = context(&blocks, &[0.9, 0.5, 0.1]);
-        assert_eq!(numbers.len(), 3 * COUNT);
-        assert!(numbers.iter().all(|number| number.is_finite()));
-        assert_eq!(&numbers[COUNT..COUNT + 6], [0.5, -1.0, -1.0, -1.0, 0.9, 0.1]);
-    }
-
-    #[test]
-    fn the_likeliest_are_chosen() {
-        let blocks = Blocks::of(&parse("<p>one two three<p>a<p>four five six", &Limits::default()));
-        assert_eq!(choose(&blocks, &[0.9, 0.1, 0.8]).0, [true, false, true]);
-        assert_eq!(choose(&blocks, &[0.2, 0.05, 0.1]).0, [true, false, false], "something is always chosen");
-        assert_eq!(choose(&Blocks::default(), &[]), (Vec::new(), 0.0));
+        let mut rows = vec![f32::NAN; 3 * (COUNT + 1)];
+        Context::of(&blocks, &[0.9, 0.5, 0.1]).write(0, &mut rows, COUNT + 1);
+        assert_eq!(rows.iter().filter(|number| number.is_nan()).count(), 3, "what is before them stays");
+        assert_eq!(&rows[COUNT + 2..COUNT + 8], [0.5, -1.0, -1.0, -1.0, 0.9, 0.1]);
     }
 }

@@ -7,20 +7,21 @@ pub const FIRST: u32 = 1990;
 /// See [`FIRST`].
 pub const LAST: u32 = 2100;
 
-/// Names of months in English, German, French, Spanish, Portuguese, Italian and Dutch; beginnings of at least three letters are theirs.
+/// Names of months in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic and Thai;
+/// beginnings of at least three letters are theirs.
 const MONTHS: [&str; 12] = [
-    "january januar janvier enero janeiro gennaio januari jänner",
-    "february februar février fevrier febrero fevereiro febbraio februari",
-    "march märz maerz mars marzo março marco maart mrt",
-    "april avril abril aprile",
-    "may mai mayo maio maggio mei",
-    "june juni juin junio junho giugno",
-    "july juli juillet julio julho luglio",
-    "august août aout agosto augustus",
-    "september septembre septiembre setembro settembre sept",
-    "october oktober octobre octubre outubro ottobre",
-    "november novembre noviembre novembro",
-    "december dezember décembre decembre diciembre dezembro dicembre",
+    "january januar janvier enero janeiro gennaio januari jänner stycznia styczeń января январь ocak يناير มกราคม",
+    "february februar février fevrier febrero fevereiro febbraio februari lutego luty февраля февраль şubat فبراير กุมภาพันธ์",
+    "march märz maerz mars marzo março marco maart mrt marca marzec марта март mart مارس มีนาคม",
+    "april avril abril aprile kwietnia kwiecień апреля апрель nisan أبريل ابريل เมษายน",
+    "may mai mayo maio maggio mei maja maj мая май mayıs مايو พฤษภาคม",
+    "june juni juin junio junho giugno czerwca czerwiec июня июнь haziran يونيو มิถุนายน",
+    "july juli juillet julio julho luglio lipca lipiec июля июль temmuz يوليو กรกฎาคม",
+    "august août aout agosto augustus sierpnia sierpień августа август ağustos أغسطس สิงหาคม",
+    "september septembre septiembre setembro settembre sept września wrzesień сентября сентябрь eylül سبتمبر กันยายน",
+    "october oktober octobre octubre outubro ottobre października październik октября октябрь ekim أكتوبر اكتوبر ตุลาคม",
+    "november novembre noviembre novembro listopada listopad ноября ноябрь kasım نوفمبر พฤศจิกายน",
+    "december dezember décembre decembre diciembre dezembro dicembre grudnia grudzień декабря декабрь aralık ديسمبر ธันวาคม",
 ];
 
 /// A day.
@@ -99,9 +100,9 @@ fn numeric(parts: &[Part]) -> Option<Day> {
         return None;
     }
     match one {
-        '.' | '-' => Day::of(third, second, first),
-        '/' if first > 12 => Day::of(third, second, first),
-        '/' if second > 12 || first == second => Day::of(third, first, second),
+        '.' => Day::of(third, second, first),
+        '/' | '-' if first > 12 => Day::of(third, second, first),
+        '/' | '-' if second > 12 || first == second => Day::of(third, first, second),
         _ => None,
     }
 }
@@ -109,7 +110,8 @@ fn numeric(parts: &[Part]) -> Option<Day> {
 /// `May 13, 2024`, `13 May 2024`, `13. Mai 2024`, `13 de mayo de 2024`.
 fn worded(parts: &[Part]) -> Option<Day> {
     let mut words = parts.iter().filter(|part| {
-        !matches!(part, Part::Mark(',' | '.')) && !matches!(part, Part::Word(word) if matches!(word.as_str(), "de" | "of" | "st" | "nd" | "rd" | "th"))
+        !matches!(part, Part::Mark(',' | '.' | '-' | '/' | 'º' | 'ª' | '°'))
+            && !matches!(part, Part::Word(word) if BETWEEN.contains(&word.as_str()))
     });
     match (words.next()?, words.next()?, words.next()?) {
         (
@@ -126,6 +128,9 @@ fn worded(parts: &[Part]) -> Option<Day> {
     }
 }
 
+/// Words that stand between the parts of a date.
+const BETWEEN: [&str; 11] = ["de", "del", "of", "st", "nd", "rd", "th", "er", "o", "º", "r"];
+
 /// The month of a name, or of its beginning.
 fn month_of(word: &str) -> Option<u32> {
     let is_it =
@@ -133,14 +138,20 @@ fn month_of(word: &str) -> Option<u32> {
     MONTHS.iter().position(is_it).map(|at| at as u32 + 1)
 }
 
+/// A digit, also one of Arabic, Persian, Thai or of East Asian width.
+fn digit_of(character: char) -> Option<u32> {
+    let zero = ['0', '\u{660}', '\u{6f0}', '\u{e50}', '\u{ff10}'];
+    zero.into_iter().find_map(|zero| (character as u32).checked_sub(zero as u32).filter(|digit| *digit < 10))
+}
+
 /// Numbers, words and marks of a text, in lower case; of long texts the beginning.
 fn parts_of(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut characters = text.chars().take(400).peekable();
     while let Some(character) = characters.next() {
-        if let Some(digit) = character.to_digit(10) {
+        if let Some(digit) = digit_of(character) {
             let (mut value, mut digits) = (digit, 1);
-            while let Some(digit) = characters.peek().and_then(|next| next.to_digit(10)) {
+            while let Some(digit) = characters.peek().and_then(|next| digit_of(*next)) {
                 value = value.saturating_mul(10).saturating_add(digit);
                 digits += 1;
                 characters.next();
@@ -188,11 +199,21 @@ mod tests {
             "2024年5月3日",
             "2024년 5월 3일",
             "Fri, 03 May 2024 10:00:00 GMT",
+            "3 de mayo del 2024",
+            "3º de maio de 2024",
+            "3-May-2024",
+            "3/May/2024",
+            "3 мая 2024 г.",
+            "3 maja 2024",
+            "٣ مايو ٢٠٢٤",
+            "3 พฤษภาคม 2024",
+            "２０２４年５月３日",
         ] {
             assert_eq!(day(text), "2024-05-03", "{text}");
         }
         assert_eq!((day("31/12/2023"), day("12/31/2023")), ("2023-12-31".into(), "2023-12-31".into()));
         assert_eq!(day("14 juillet 2023"), "2023-07-14");
+        assert_eq!(day("1er mai 2024"), "2024-05-01");
     }
 
     #[test]
@@ -200,6 +221,7 @@ mod tests {
         for text in [
             "",
             "3/4/2024",
+            "05-06-2024",
             "2024-13-01",
             "30 February 2024",
             "1234-01-01",

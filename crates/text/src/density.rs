@@ -53,11 +53,14 @@ pub fn extract(html: &str) -> String {
     htmlize::unescape(text).into_owned()
 }
 
+/// Lines of a page, at most: what comes after them is left out.
+const LINES: usize = 500_000;
+
 /// Divides a page: what is in scripts and styles, and comments, is in no line.
 fn lines_of(html: &str) -> Vec<Line> {
     let (mut lines, mut line) = (Vec::new(), Line::default());
     let mut rest = html;
-    while let Some(start) = rest.find('<') {
+    while let Some(start) = rest.find('<').filter(|_| lines.len() < LINES) {
         add_text(&mut lines, &mut line, &rest[..start]);
         rest = &rest[start..];
         let length = skipped(rest);
@@ -69,14 +72,17 @@ fn lines_of(html: &str) -> Vec<Line> {
         line.text.push(' ');
         rest = &rest[length..];
     }
-    add_text(&mut lines, &mut line, rest);
+    if lines.len() < LINES {
+        add_text(&mut lines, &mut line, rest);
+    }
     lines.push(line);
+    lines.truncate(LINES);
     lines
 }
 
 /// Adds text, which may have line breaks.
 fn add_text(lines: &mut Vec<Line>, line: &mut Line, text: &str) {
-    for (index, part) in text.split('\n').enumerate() {
+    for (index, part) in text.split('\n').enumerate().take(LINES) {
         if index > 0 {
             lines.push(std::mem::take(line));
         }

@@ -10,15 +10,23 @@ use std::sync::OnceLock;
 use lycosa_dom::{Limits, Tree, parse};
 
 use crate::blocks::{Block, Blocks, Place};
-use crate::context::{COUNT, choose, context};
-use crate::features::{NAMES, features};
+use crate::choice::choose;
+use crate::context::{COUNT, Context};
+use crate::features::{Described, NAMES};
 use crate::kind::{KINDS, Kind, Kinds, likeliest, words_of_page};
 use crate::markdown::{self, markdown};
 use crate::model::Model;
+use crate::stated;
 use crate::tokens::Tables;
 
 /// A page whose likeliest kind is less likely than this is of no kind.
 const LIKELY: f32 = 0.35;
+
+/// Words of a page's text below which what it states beside it may be its text: the page is an empty frame that scripts fill.
+const FEW: u32 = 20;
+
+/// Blocks that are described at once: a row of a block has about a kilobyte.
+const ROWS: usize = 1_000;
 
 /// What is learnt of the development pages by `tools/text_model`.
 struct Learnt {
@@ -40,6 +48,30 @@ fn learnt() -> Option<&'static Learnt> {
         })
     };
     LEARNT.get_or_init(read).as_ref()
+}
+
+impl Learnt {
+    /// How likely each block of a page is of its main text. Pages of many blocks are described twice, so that few rows are held at once.
+    fn judge(&self, tree: &Tree, blocks: &Blocks, kinds: &[f32; KINDS]) -> Vec<f32> {
+        let (width, count) = (NAMES.len() + COUNT, blocks.all.len());
+        let described = Described::of(tree, blocks, &self.tables, kinds);
+        let parts = || (0..count).step_by(ROWS).map(|from| from..count.min(from + ROWS));
+        let (mut rows, mut first) = (Vec::new(), Vec::with_capacity(count));
+        for part in parts() {
+            rows = described.rows(part, width);
+            first.extend(self.first.probabilities(&rows, width));
+        }
+        let context = Context::of(blocks, &first);
+        let mut second = Vec::with_capacity(count);
+        for part in parts() {
+            if count > ROWS {
+                rows = described.rows(part.clone(), width);
+            }
+            context.write(part.start, &mut rows, width);
+            second.extend(self.second.probabilities(&rows, width));
+        }
+        second
+    }
 }
 
 /// What a block is.
@@ -76,41 +108,61 @@ pub struct Page {
     pub kind: Option<Kind>,
     /// The expected F1 of the main text's words, from 0 to 1.
     pub confidence: f32,
+    /// What it states beside its text, if that is made by scripts; else empty.
+    stated: String,
+    /// Its URL, or empty.
+    url: String,
 }
 
 impl Page {
-    /// Reads a page. url: its own, or empty. is_boilerplate: of each block, whether other pages of its site have it.
-    pub fn read(html: &str, url: &str, is_boilerplate: impl FnOnce(&Blocks) -> Vec<bool>) -> Self {
-        Page::of(parse(html, &Limits::default()), url, is_boilerplate)
+    /// Reads a page. url: its own, or empty.
+    pub fn read(html: &str, url: &str) -> Self {
+        let tree = parse(html, &Limits::default());
+        let blocks = Blocks::of(&tree);
+        Page::of(tree, blocks, url, &[])
     }
 
-    /// The same, of a tree.
-    pub fn of(tree: Tree, url: &str, is_boilerplate: impl FnOnce(&Blocks) -> Vec<bool>) -> Self {
-        let blocks = Blocks::of(&tree);
+    /// The same, of a tree and its blocks. is_boilerplate: of each block, whether other pages of its site have it; may be shorter.
+    pub fn of(tree: Tree, blocks: Blocks, url: &str, is_boilerplate: &[bool]) -> Self {
+        let stated = stated(&tree, &blocks);
         let Some(learnt) = learnt() else {
             let (is_chosen, probabilities) = (vec![true; blocks.all.len()], vec![0.5; blocks.all.len()]);
-            return Page { tree, blocks, is_chosen, probabilities, kind: None, confidence: 0.0 };
+            return Page {
+                tree,
+                blocks,
+                is_chosen,
+                probabilities,
+                kind: None,
+                confidence: 0.0,
+                stated,
+                url: url.to_owned(),
+            };
         };
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
-        let numbers = features(&tree, &blocks, &learnt.tables, &kinds);
-        let first = learnt.first.probabilities(&numbers);
-        let around = context(&blocks, &first);
-        let mut probabilities = learnt.second.probabilities(&joined(&numbers, &around));
-        for (probability, _) in probabilities
-            .iter_mut()
-            .zip(is_boilerplate(&blocks))
-            .filter(|(_, is_boilerplate)| *is_boilerplate)
-        {
-            *probability = 0.0;
-        }
+        let mut probabilities = learnt.judge(&tree, &blocks, &kinds);
+        let flagged =
+            probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
+        flagged.for_each(|(probability, _)| *probability = 0.0);
         let (is_chosen, confidence) = choose(&blocks, &probabilities);
-        Page { tree, blocks, is_chosen, probabilities, kind: kind(&kinds), confidence }
+        Page {
+            tree,
+            blocks,
+            is_chosen,
+            probabilities,
+            kind: kind(&kinds),
+            confidence,
+            stated,
+            url: url.to_owned(),
+        }
     }
 
-    /// The chosen blocks, with what they are.
+    /// The chosen blocks, with what they are; or the paragraphs of what is stated.
     pub fn chosen(&self) -> impl Iterator<Item = (Role, &str)> {
-        let chosen = self.blocks.all.iter().zip(&self.is_chosen).filter(|(_, is_chosen)| **is_chosen);
-        chosen.map(|(block, _)| (self.role(block), self.blocks.text_of(block)))
+        let is_stated = !self.stated.is_empty();
+        let chosen =
+            self.blocks.all.iter().zip(&self.is_chosen).filter(move |(_, is_it)| **is_it && !is_stated);
+        let chosen = chosen.map(|(block, _)| (self.role(block), self.blocks.text_of(block)));
+        chosen.chain(self.stated.lines().map(|line| (Role::Paragraph, line)))
     }
 
     /// The main text: a line for each block.
@@ -125,51 +177,46 @@ impl Page {
 
     /// The main text as Markdown.
     pub fn markdown(&self, options: markdown::Options) -> String {
-        markdown(&self.tree, &self.blocks, &self.is_chosen, options)
+        let mut text = markdown(&self.tree, &self.blocks, &self.is_chosen, options, &self.url);
+        for line in self.stated.lines() {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&markdown::paragraph(line));
+            text.push('\n');
+        }
+        text
     }
 
     /// What a block is.
     fn role(&self, block: &Block) -> Role {
-        let mut container = &self.blocks.containers[block.container as usize];
+        let container = &self.blocks.containers[block.container as usize];
         let (within, depth) = (container.within, container.list_depth);
-        if within.has(Place::Preformatted) {
-            return Role::Code;
-        }
-        if within.has(Place::Heading) {
-            loop {
-                if let Some(level) = self.tree.tag(container.node).heading() {
-                    return Role::Heading(level);
-                }
-                let outer = &self.blocks.containers[container.parent as usize];
-                if outer.node == container.node {
-                    break;
-                }
-                container = outer;
-            }
-        }
-        match () {
-            () if within.has(Place::Caption) => Role::Caption,
-            () if within.has(Place::Table) => Role::Cell,
-            () if within.has(Place::Quote) => Role::Quote,
-            () if depth > 0 => Role::Item(depth),
-            () => Role::Paragraph,
+        match self.blocks.heading_of(&self.tree, block) {
+            _ if within.has(Place::Preformatted) => Role::Code,
+            Some(level) => Role::Heading(level),
+            None if within.has(Place::Caption) => Role::Caption,
+            None if within.has(Place::Table) => Role::Cell,
+            None if within.has(Place::Quote) => Role::Quote,
+            None if depth > 0 => Role::Item(depth),
+            None => Role::Paragraph,
         }
     }
+}
+
+/// What a page states, if it has nearly no text of its own, and less than that.
+pub fn stated(tree: &Tree, blocks: &Blocks) -> String {
+    let words = blocks.containers[0].words;
+    if words >= FEW {
+        return String::new();
+    }
+    let text = stated::text_of(tree, words == 0);
+    if stated::words_of(&text).len() > words as usize { text } else { String::new() }
 }
 
 /// The kind, if one is likely.
 fn kind(probabilities: &[f32; KINDS]) -> Option<Kind> {
     probabilities.iter().any(|probability| *probability >= LIKELY).then(|| likeliest(probabilities))
-}
-
-/// Rows of numbers, with more numbers behind each.
-fn joined(rows: &[f32], more: &[f32]) -> Vec<f32> {
-    let mut all = Vec::with_capacity(rows.len() + more.len());
-    for (row, more) in rows.chunks_exact(NAMES.len()).zip(more.chunks_exact(COUNT)) {
-        all.extend_from_slice(row);
-        all.extend_from_slice(more);
-    }
-    all
 }
 
 #[cfg(test)]
@@ -180,7 +227,7 @@ mod tests {
 
     /// A page of which no site is known.
     fn page(html: &str) -> Page {
-        Page::read(html, "", |_| Vec::new())
+        Page::read(html, "")
     }
 
     #[test]
@@ -205,6 +252,28 @@ mod tests {
         assert_eq!(page.kind, Some(Kind::Article));
         assert!(page.confidence > 0.7, "{}", page.confidence);
         assert!(page.markdown(markdown::Options::default()).starts_with("# The harbour\n"));
+    }
+
+    #[test]
+    fn a_page_that_scripts_fill_says_what_it_states() {
+        let html = r#"<body><div id=app></div><script type="application/ld+json">{"articleBody": "The harbour was rebuilt."}</script>"#;
+        assert_eq!(page(html).text(), "The harbour was rebuilt.\n");
+        assert_eq!(page(html).markdown(markdown::Options::default()), "The harbour was rebuilt.\n");
+        let chinese = format!(
+            r#"<div id=app>加载中</div><script type="application/ld+json">{{"articleBody": "{}"}}</script>"#,
+            "港口重建了。".repeat(20)
+        );
+        assert!(page(&chinese).text().contains("港口重建了。港口"), "its words are counted by characters");
+        let photo = "<meta name=description content='A long description of a photo that says more than it'><p>A cat, Rome, 1953.</p>";
+        assert_eq!(page(photo).text(), "A cat, Rome, 1953.\n");
+    }
+
+    #[test]
+    fn pages_of_many_blocks_are_read_in_parts() {
+        let html = "<p>The harbour was rebuilt.</p>".repeat(ROWS + 1);
+        let page = page(&html);
+        assert_eq!(page.probabilities.len(), ROWS + 1);
+        assert!(page.probabilities.iter().all(|probability| (0.0..=1.0).contains(probability)));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 mod at;
 mod page;
 
+use std::ops::Range;
+
 use lycosa_dom::Tree;
 
 use crate::blocks::{Blocks, Place};
@@ -239,21 +241,47 @@ features! { |at|
     page_service = at.page.kinds[6],
 }
 
-/// Returns the numbers of all blocks of a page, one block after the other: [`NAMES`] of each. kinds: probabilities of the page's kind.
-pub fn features(tree: &Tree, blocks: &Blocks, tables: &Tables, kinds: &[f32; KINDS]) -> Vec<f32> {
-    let mut page = Page::of(tree, blocks, tables);
-    page.kinds = *kinds;
-    let mut numbers = Vec::with_capacity(blocks.all.len() * NAMES.len());
-    for (index, block) in blocks.all.iter().enumerate() {
-        let mut around = [0; AROUND];
-        let mut container = block.container;
-        for place in &mut around {
-            *place = container;
-            container = blocks.containers[container as usize].parent;
-        }
-        At { page: &page, index, block, text: &page.texts[index], around }.append(&mut numbers);
+/// A page whose blocks are described.
+#[derive(Debug)]
+pub struct Described<'a>(Page<'a>);
+
+impl<'a> Described<'a> {
+    /// Of a page. kinds: probabilities of its kind.
+    pub fn of(tree: &'a Tree, blocks: &'a Blocks, tables: &Tables, kinds: &[f32; KINDS]) -> Self {
+        let mut page = Page::of(tree, blocks, tables);
+        page.kinds = *kinds;
+        Described(page)
     }
-    numbers
+
+    /// Returns the numbers of some blocks, one block after the other: [`NAMES`] of each, and zeros up to the width.
+    pub fn rows(&self, some: Range<usize>, width: usize) -> Vec<f32> {
+        let (page, blocks) = (&self.0, self.0.blocks);
+        let mut numbers = Vec::with_capacity(some.len() * width);
+        for index in some {
+            let block = &blocks.all[index];
+            let mut around = [0; AROUND];
+            let mut container = block.container;
+            for place in &mut around {
+                *place = container;
+                container = blocks.containers[container as usize].parent;
+            }
+            let length = numbers.len();
+            At { page, index, block, text: &page.texts[index], around }.append(&mut numbers);
+            numbers.resize(length + width, 0.0);
+        }
+        numbers
+    }
+}
+
+/// Returns the numbers of all blocks of a page.
+pub fn features(
+    tree: &Tree,
+    blocks: &Blocks,
+    tables: &Tables,
+    kinds: &[f32; KINDS],
+    width: usize,
+) -> Vec<f32> {
+    Described::of(tree, blocks, tables, kinds).rows(0..blocks.all.len(), width)
 }
 
 #[cfg(test)]
@@ -269,7 +297,7 @@ mod tests {
     fn numbers(html: &str) -> Vec<HashMap<&'static str, f32>> {
         let tree = parse(html, &Limits::default());
         let blocks = Blocks::of(&tree);
-        let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS]);
+        let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS], NAMES.len());
         all.chunks(NAMES.len()).map(|row| NAMES.iter().copied().zip(row.iter().copied()).collect()).collect()
     }
 
@@ -288,12 +316,23 @@ mod tests {
         assert_eq!(page[3]["ends_before"], 1.0);
     }
 
+    #[test]
+    fn some_blocks_have_the_numbers_that_they_have_among_all() {
+        let html: String =
+            (0..40).map(|n| format!("<div><h2>{n}</h2><p>About {n} cats.</p></div>")).collect();
+        let tree = parse(&html, &Limits::default());
+        let (blocks, tables) = (Blocks::of(&tree), Tables::default());
+        let described = Described::of(&tree, &blocks, &tables, &[0.0; KINDS]);
+        let all = described.rows(0..80, NAMES.len());
+        assert_eq!(described.rows(30..50, NAMES.len()), all[30 * NAMES.len()..50 * NAMES.len()]);
+    }
+
     proptest! {
         #[test]
         fn every_number_is_finite(html in "(<(div|p|h1|table|td|li|a href=/|nav|br)>|</(div|p|li|a)>|[a-z0-9., ]{0,9}|[一-三]){0,60}") {
             let tree = parse(&html, &Limits::default());
             let blocks = Blocks::of(&tree);
-            let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS]);
+            let all = features(&tree, &blocks, &Tables::default(), &[0.0; KINDS], NAMES.len());
             prop_assert_eq!(all.len(), blocks.all.len() * NAMES.len());
             prop_assert!(all.iter().all(|number| number.is_finite()));
         }

@@ -48,46 +48,44 @@ impl TextFigures {
         let mut figures = TextFigures::default();
         let (mut word, mut is_number, mut begins) = (0, true, false);
         let mut last = ' ';
-        for (index, character) in text.chars().enumerate() {
-            if index == 0 {
-                figures.begins_with_capital = character.is_uppercase();
-                figures.begins_with_digit = character.is_numeric();
-            }
-            if character.is_alphanumeric() {
-                if word == 0 {
-                    (is_number, begins) = (true, character.is_uppercase());
-                }
-                word += 1;
-                is_number &= character.is_numeric();
-                figures.character(character);
-                if is_of_script_without_spaces(character) {
-                    figures.unspaced += 1;
+        if let Some(first) = text.chars().next() {
+            figures.begins_with_capital = first.is_uppercase();
+            figures.begins_with_digit = first.is_numeric();
+        }
+        for character in text.chars() {
+            let class = Class::of(character);
+            match class {
+                Class::Space => figures.word(&mut word, is_number, begins),
+                Class::Mark => {
                     figures.word(&mut word, is_number, begins);
+                    figures.mark(character, last);
                 }
-            } else {
-                figures.word(&mut word, is_number, begins);
-                figures.mark(character, last);
+                Class::Capital | Class::Letter | Class::Digit => {
+                    if word == 0 {
+                        (is_number, begins) = (true, class == Class::Capital);
+                    }
+                    word += 1;
+                    is_number &= class == Class::Digit;
+                    figures.digits += u32::from(class == Class::Digit);
+                    figures.letters += u32::from(class != Class::Digit);
+                    figures.capitals += u32::from(class == Class::Capital);
+                    if !character.is_ascii() && is_of_script_without_spaces(character) {
+                        figures.unspaced += 1;
+                        figures.word(&mut word, is_number, begins);
+                    }
+                }
             }
-            if !character.is_whitespace() {
+            if class != Class::Space {
                 figures.characters += 1;
                 last = character;
             }
+            figures.lines += u32::from(character == '\n');
         }
         figures.word(&mut word, is_number, begins);
         figures.ends_sentence = is_end(last);
         figures.ends_with_colon = matches!(last, ':' | '：');
         figures.ends_with_ellipsis = last == '…' || text.ends_with("...");
         figures
-    }
-
-    /// A letter or a digit.
-    fn character(&mut self, character: char) {
-        if character.is_numeric() {
-            self.digits += 1;
-        } else {
-            self.letters += 1;
-            self.capitals += u32::from(character.is_uppercase());
-        }
     }
 
     /// The end of a word, if there is one.
@@ -115,9 +113,42 @@ impl TextFigures {
             '{' | '}' | '=' | '<' | '>' | '_' | '\\' | '#' | '*' | '`' | '[' | ']' => self.code += 1,
             '©' => self.has_copyright = true,
             '@' => self.has_at = true,
-            '\n' => self.lines += 1,
             _ if is_end(character) && !is_end(last) => self.sentences += 1,
             _ => {}
+        }
+    }
+}
+
+/// What a character is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Space,
+    Capital,
+    Letter,
+    Digit,
+    Mark,
+}
+
+impl Class {
+    /// Of a character.
+    fn of(character: char) -> Self {
+        match character {
+            'a'..='z' => Class::Letter,
+            ' ' | '\n' => Class::Space,
+            'A'..='Z' => Class::Capital,
+            '0'..='9' => Class::Digit,
+            '\t'..='~' => {
+                if character.is_whitespace() {
+                    Class::Space
+                } else {
+                    Class::Mark
+                }
+            }
+            _ if character.is_numeric() => Class::Digit,
+            _ if character.is_uppercase() => Class::Capital,
+            _ if character.is_alphanumeric() => Class::Letter,
+            _ if character.is_whitespace() => Class::Space,
+            _ => Class::Mark,
         }
     }
 }

@@ -5,6 +5,7 @@
 use lycosa_dom::{NONE, Tag, Tree};
 
 use crate::blocks::{Blocks, Place};
+use crate::data;
 use crate::features::words_of;
 use crate::tokens::classes_of;
 
@@ -165,10 +166,9 @@ fn words_of_elements(tree: &Tree, words: &mut Vec<u32>) {
                     words.push(named("has", words_of(name).iter().fold(0, |all, word| all ^ word)));
                 }
             }
-            Tag::Script if tree.attribute(node, "type").is_some_and(|is| is.ends_with("ld+json")) => {
-                for text in tree.children(node).filter_map(|child| tree.text(child)) {
-                    stated_types(text, words);
-                }
+            Tag::Script => {
+                let types = data::texts(tree, node).flat_map(data::types).take(MOST);
+                words.extend(types.filter_map(|name| Some(named("type", *words_of(name).first()?))));
             }
             _ => {
                 if let Some(kind) = tree.attribute(node, "itemtype") {
@@ -178,17 +178,6 @@ fn words_of_elements(tree: &Tree, words: &mut Vec<u32>) {
             }
         }
         node = tree.following(node);
-    }
-}
-
-/// The types that JSON-LD states, without reading it as JSON.
-fn stated_types(text: &str, words: &mut Vec<u32>) {
-    for (_, after) in text.match_indices("\"@type\"").take(MOST).map(|(at, _)| text.split_at(at + 7)) {
-        let value = after.trim_start().trim_start_matches(':').trim_start();
-        let name = value.trim_start_matches(['[', '"', ' ']).split('"').next().unwrap_or_default();
-        if name.len() < 40 {
-            words.extend(words_of(name).first().map(|word| named("type", *word)));
-        }
     }
 }
 
@@ -205,7 +194,7 @@ fn proportions(tree: &Tree, blocks: &Blocks, words: &mut Vec<u32>) {
     step("characters", total.log2());
     step("linked", whole.linked as f32 / total * 10.0);
     step("words of a block", (whole.words as f32 / whole.blocks.max(1) as f32).log2().max(0.0) * 2.0);
-    step("long blocks", part(&|block| block.words >= 20 && block.linked * 3 < block.characters) * 10.0);
+    step("long blocks", part(&crate::blocks::Block::is_prose) * 10.0);
     for (name, place) in [
         ("in articles", Place::Article),
         ("in main", Place::Main),

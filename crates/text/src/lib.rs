@@ -1,7 +1,9 @@
 //! A page's text: [`blocks`] divides a page, [`features`] describes each block, [`model`] and [`context`] decide which are its main text.
 
 pub mod blocks;
+pub mod choice;
 pub mod context;
+mod data;
 pub mod dates;
 pub mod density;
 pub mod extract;
@@ -10,24 +12,31 @@ pub mod figures;
 pub mod fingerprint;
 pub mod kind;
 pub mod markdown;
+mod marks;
 pub mod metadata;
 pub mod model;
+pub mod posts;
 pub mod refusal;
+mod seen;
 pub mod stated;
 pub mod surroundings;
 pub mod templates;
 pub mod tokens;
 
-/// Bytes of the beginning of a page in which is looked whether it is text.
+/// Characters of the beginning of a page in which is looked whether it is text.
 const LOOKED_AT: usize = 4 << 10;
 
-/// Whether bytes are no text, whatever they are said to be: they have bytes that no text in UTF-8, or in a character set of the web, has.
-pub fn is_binary(body: &[u8]) -> bool {
-    let start = &body[..body.len().min(LOOKED_AT)];
-    let is_utf16 = start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]);
-    let controls = start.iter().filter(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31)).count();
+/// Whether a decoded page is no text, whatever it is said to be: it has characters that no text has.
+pub fn is_binary(page: &str) -> bool {
+    let start = page.chars().take(LOOKED_AT);
+    let (mut all, mut controls) = (0usize, 0usize);
+    for character in start {
+        all += 1;
+        controls +=
+            usize::from(matches!(character, '\0'..='\u{8}' | '\u{e}'..='\u{1a}' | '\u{1c}'..='\u{1f}'));
+    }
     // Some pages have a control character by mistake.
-    !is_utf16 && controls * 100 > start.len()
+    controls * 100 > all
 }
 
 #[cfg(test)]
@@ -36,10 +45,10 @@ mod tests {
 
     #[test]
     fn images_and_archives_are_no_text() {
-        assert!(is_binary(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0"));
-        assert!(is_binary(b"PK\x03\x04\x14\0\0\0\x08\0"));
-        assert!(!is_binary("<p>Größe: 日本".as_bytes()));
-        assert!(!is_binary(b"\xff\xfe<\0p\0>\0"));
-        assert!(!is_binary(b""));
+        for bytes in [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0"[..], b"PK\x03\x04\x14\0\0\0\x08\0"] {
+            assert!(is_binary(&String::from_utf8_lossy(bytes)));
+        }
+        assert!(!is_binary("<p>Größe: 日本"));
+        assert!(!is_binary(""));
     }
 }

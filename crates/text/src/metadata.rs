@@ -4,17 +4,29 @@
 //! whitespace collapsed, and of at most [`MOST`] bytes; malformed JSON-LD counts as none.
 
 mod linked_data;
+mod names;
+mod titles;
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
+use crate::data;
 use crate::dates;
 use linked_data::LinkedData;
+pub(crate) use names::author_name;
+use names::authors_of;
 
 /// Bytes of each of them, at most.
 pub const MOST: usize = 2_048;
 
-/// Words of an author's name, at most.
-const NAME: usize = 8;
+/// Authors, at most.
+const AUTHORS: usize = 20;
+
+/// Elements that may have a title, an author or a date, at most, and nodes that are looked at in each.
+const ELEMENTS: usize = 64;
+const NODES: usize = 400;
+
+/// `meta` elements, at most.
+const METAS: usize = 1_000;
 
 /// What a page states; empty: nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,11 +75,13 @@ impl Metadata {
             author: cut(&found.author()),
             published: found.published(url),
             modified: found.modified(),
+            // Open Graph has an underscore where a language tag has a hyphen.
             language: cut(first(&[
                 found.language,
                 found.meta(&["og:locale", "content-language", "language"]),
                 &found.data.language,
-            ])),
+            ]))
+            .replace('_', "-"),
             canonical: cut(first(&[found.canonical, found.meta(&["og:url"])])),
             description: cut(&collapsed(first(&[
                 found.meta(&["description", "og:description", "twitter:description"]),
@@ -105,33 +119,37 @@ impl<'a> Found<'a> {
                 self.language = attribute("lang").or_else(|| attribute("xml:lang")).unwrap_or_default()
             }
             Tag::Title if self.title.is_empty() => self.title = text_of(tree, node),
-            Tag::H1 => self.first_headings.push(text_of(tree, node)),
+            Tag::H1 if self.first_headings.len() < ELEMENTS => self.first_headings.push(text_of(tree, node)),
             Tag::Meta => {
                 let name =
                     attribute("property").or_else(|| attribute("name")).or_else(|| attribute("itemprop"));
-                if let (Some(name), Some(content)) = (name, attribute("content")) {
+                if let (Some(name), Some(content)) = (name, attribute("content"))
+                    && self.metas.len() < METAS
+                {
                     self.metas.push((name.to_ascii_lowercase(), content));
                 }
             }
-            Tag::Link => match attribute("rel") {
-                Some("canonical") if self.canonical.is_empty() => {
-                    self.canonical = attribute("href").unwrap_or_default()
+            Tag::Link => {
+                let (rel, target) = (attribute("rel"), attribute("href").unwrap_or_default());
+                if has_word(rel, "canonical") && self.canonical.is_empty() {
+                    self.canonical = target;
                 }
-                Some("license") if self.licence.is_empty() => {
-                    self.licence = attribute("href").unwrap_or_default()
+                if has_word(rel, "license") && self.licence.is_empty() {
+                    self.licence = target;
                 }
-                _ => {}
-            },
-            Tag::Script if attribute("type").is_some_and(|is| is.ends_with("ld+json")) => {
-                for text in tree.children(node).filter_map(|child| tree.text(child)) {
+            }
+            Tag::Script => {
+                for text in data::texts(tree, node) {
                     self.data.add(text);
                 }
             }
             Tag::Time => {
                 let rank =
                     if attribute("pubdate").is_some() || has_class(tree, node, "published") { 1 } else { 3 };
-                let value = attribute("datetime").map_or_else(|| text_of(tree, node), str::to_owned);
-                self.dates.push((rank, value));
+                if self.dates.len() < ELEMENTS {
+                    let value = attribute("datetime").map_or_else(|| text_of(tree, node), cut);
+                    self.dates.push((rank, value));
+                }
             }
             tag => self.element(tree, node, tag),
         }
@@ -143,9 +161,9 @@ impl<'a> Found<'a> {
             self.licence = tree.attribute(node, "href").unwrap_or_default();
         }
         let properties = tree.attribute(node, "itemprop");
-        if has_word(properties, "datePublished") {
+        if has_word(properties, "datePublished") && self.dates.len() < ELEMENTS {
             let value = tree.attribute(node, "content").or_else(|| tree.attribute(node, "datetime"));
-            self.dates.push((0, value.map_or_else(|| text_of(tree, node), str::to_owned)));
+            self.dates.push((0, value.map_or_else(|| text_of(tree, node), cut)));
         }
         let rank = if has_word(properties, "author") {
             0
@@ -167,41 +185,33 @@ impl<'a> Found<'a> {
         } else {
             return;
         };
-        let name = author_name(&text_of(tree, node));
-        if !name.is_empty() && self.authors.len() < 64 {
-            self.authors.push((rank, name));
+        if self.authors.len() < ELEMENTS {
+            let names = authors_of(&text_of(tree, node), self.language);
+            if !names.is_empty() {
+                self.authors.push((rank, names));
+            }
         }
     }
 
     /// The content of the first `meta` with one of these names; earlier names come first.
     fn meta(&self, names: &[&str]) -> &'a str {
-        let of =
-            |name: &&str| self.metas.iter().find(|(known, _)| known == name).map(|(_, content)| *content);
-        names.iter().find_map(of).unwrap_or_default()
+        self.metas_of(names).next().unwrap_or_default()
     }
 
-    /// The title: the page's own heading if the stated titles say much the same; otherwise these, without the name of the site.
-    fn title(&self, site: &str) -> String {
-        let stated =
-            collapsed(first(&[self.meta(&["og:title", "twitter:title"]), &self.data.title, &self.title]));
-        let whole = if self.title.is_empty() { stated.clone() } else { self.title.clone() };
-        let headings = self.first_headings.iter().filter(|heading| !heading.is_empty());
-        let alike = |heading: &&String| {
-            let one = likeness(heading, &whole).max(likeness(heading, &stated));
-            (one >= 0.5).then_some(one)
-        };
-        let best = headings.clone().filter_map(|heading| alike(&heading).map(|one| (one, heading)));
-        if let Some((_, heading)) = best.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
-            return heading.clone();
+    /// The contents of all of them.
+    fn metas_of(&self, names: &[&str]) -> impl Iterator<Item = &'a str> + use<'a> {
+        let mut found = Vec::new();
+        for name in names {
+            found.extend(self.metas.iter().filter(|(known, _)| known == name).map(|(_, content)| *content));
         }
-        let short = without_site(&stated, site);
-        if short.is_empty() { headings.clone().next().cloned().unwrap_or_default() } else { short }
+        found.into_iter()
     }
 
     /// The authors.
     fn author(&self) -> String {
-        if !self.data.authors.is_empty() {
-            return self.data.authors.join(", ");
+        let stated = self.data.authors();
+        if !stated.is_empty() {
+            return stated.join(", ");
         }
         let stated = self.meta(&[
             "author",
@@ -212,7 +222,7 @@ impl<'a> Found<'a> {
             "sailthru.author",
             "byl",
         ]);
-        let stated = author_name(stated);
+        let stated = authors_of(stated, self.language);
         if !stated.is_empty() {
             return stated;
         }
@@ -241,8 +251,9 @@ impl<'a> Found<'a> {
         let by_rank = |rank: u8| {
             self.dates.iter().filter(move |(known, _)| *known == rank).map(|(_, text)| text.as_str())
         };
-        let found =
-            [self.data.published.as_str(), self.meta(NAMES)].into_iter().chain(by_rank(0)).chain(by_rank(1));
+        // What one of them says may be no date.
+        let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(NAMES));
+        let found = found.chain(by_rank(0)).chain(by_rank(1));
         let found = found.chain([path_of(url)]).chain(by_rank(3)).find_map(dates::find);
         found.map_or_else(String::new, |day| day.to_string())
     }
@@ -273,25 +284,32 @@ fn first<'a>(texts: &[&'a str]) -> &'a str {
 }
 
 /// A text with single spaces.
-fn collapsed(text: &str) -> String {
+pub(crate) fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A text of at most [`MOST`] bytes.
 fn cut(text: &str) -> String {
-    let end = (0..=MOST.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text[..end].to_owned()
+    text[..boundary(text, MOST)].to_owned()
 }
 
-/// The text in an element.
-fn text_of(tree: &Tree, element: NodeId) -> String {
+/// The last place of a text at which it may be divided, not beyond a place.
+fn boundary(text: &str, place: usize) -> usize {
+    (0..=place.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The text in an element: of much the beginning.
+pub(crate) fn text_of(tree: &Tree, element: NodeId) -> String {
     let (mut text, end) = (String::new(), tree.after(element));
     let mut node = tree.first(element);
-    while node != end && node != NONE && text.len() < MOST {
+    for _ in 0..NODES {
+        if node == end || node == NONE || text.len() >= MOST {
+            break;
+        }
         if let Some(part) = tree.text(node)
             && !matches!(tree.tag(tree.parent(node)), Tag::Script | Tag::Style)
         {
-            text.push_str(part);
+            text.push_str(&part[..boundary(part, MOST - text.len())]);
         } else if tree.tag(node).is_block() || tree.tag(node) == Tag::Br {
             text.push(' ');
         }
@@ -308,48 +326,6 @@ fn has_word(value: Option<&str>, word: &str) -> bool {
 /// Whether an element has a class.
 fn has_class(tree: &Tree, node: NodeId, class: &str) -> bool {
     has_word(tree.attribute(node, "class"), class)
-}
-
-/// The name in a byline; empty: it is none.
-fn author_name(text: &str) -> String {
-    let text = collapsed(text);
-    let lower = text.to_lowercase();
-    let start = ["written by ", "posted by ", "by ", "von ", "por ", "par ", "作者：", "作者:"];
-    let start = start.iter().find(|start| lower.starts_with(**start)).map_or(0, |start| start.len());
-    let name = text
-        .get(start..)
-        .unwrap_or_default()
-        .trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '·' | '-' | ':'));
-    let is_url = name.contains("://") || name.starts_with("www.") || name.starts_with('@');
-    if is_url || name.split(' ').count() > NAME || name.len() > 100 { String::new() } else { name.to_owned() }
-}
-
-/// A title without the name of the site at its end or beginning.
-fn without_site(title: &str, site: &str) -> String {
-    for mark in [" | ", " - ", " – ", " — ", " · ", " » ", " :: ", " • "] {
-        if let Some((before, after)) = title.rsplit_once(mark) {
-            let is_site = !site.is_empty() && likeness(after, site) > 0.5;
-            if is_site
-                || (after.split(' ').count() <= 4 && before.split(' ').count() > after.split(' ').count())
-            {
-                return before.trim().to_owned();
-            }
-        }
-        if let Some((before, after)) = title.split_once(mark)
-            && !site.is_empty()
-            && likeness(before, site) > 0.5
-        {
-            return after.trim().to_owned();
-        }
-    }
-    title.to_owned()
-}
-
-/// The part of both texts' words that both have.
-fn likeness(one: &str, other: &str) -> f32 {
-    let (one, other) = (crate::features::words_of(one), crate::features::words_of(other));
-    let both = one.iter().filter(|word| other.binary_search(word).is_ok()).count();
-    if one.is_empty() || other.is_empty() { 0.0 } else { both as f32 / one.len().min(other.len()) as f32 }
 }
 
 #[cfg(test)]

@@ -82,9 +82,12 @@ impl Model {
     }
 
     /// The probability of each row of some. A row whose sum is beyond [`SURE`] is not asked about any more: what is left of the trees
-    /// changes little.
-    pub fn probabilities(&self, rows: &[f32]) -> Vec<f32> {
-        let rows: Vec<&[f32]> = rows.chunks_exact(self.features.max(1)).collect();
+    /// changes little. width: of a row, which has the model's features at its beginning.
+    pub fn probabilities(&self, rows: &[f32], width: usize) -> Vec<f32> {
+        if width < self.features {
+            return Vec::new();
+        }
+        let rows: Vec<&[f32]> = rows.chunks_exact(width).collect();
         let mut sums = vec![0.0; rows.len()];
         let mut unsure: Vec<u32> = (0..sums.len() as u32).collect();
         // A tree is small enough to stay in the first cache while it answers to all rows.
@@ -135,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_tree_asks_and_answers() {
-        let found = Model::of(&bytes(), 2).unwrap().probabilities(&[9.0, 0.5, 0.0, 0.6]);
+        let found = Model::of(&bytes(), 2).unwrap().probabilities(&[9.0, 0.5, 0.0, 0.6], 2);
         assert!(found[0] < 0.05 && found[1] > 0.95, "{found:?}");
     }
 
@@ -152,7 +155,7 @@ mod tests {
             let at = at % damaged.len();
             damaged[at] = byte;
             if let Some(model) = Model::of(&damaged, 2) {
-                model.probabilities(&[0.0, 0.0]);
+                model.probabilities(&[0.0, 0.0], 2);
             }
         }
     }

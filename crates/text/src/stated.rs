@@ -1,14 +1,16 @@
 //! What a page states of its own text beside it: descriptions in `meta`, and strings of JSON-LD. Evidence for blocks that say the same.
-//!
-//! JSON-LD is not read as JSON: on many pages it is malformed, cut off, or several objects. Strings of known names are looked for.
 
 use hashbrown::HashSet;
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use crate::blocks::is_of_script_without_spaces;
+use crate::data;
 
 /// Bytes of all that a page states, at most.
 const MOST: usize = 1 << 20;
+
+/// Strings that are a text together, at most.
+const STRINGS: usize = 200;
 
 /// Words in a row that have to be the same.
 const RUN: usize = 3;
@@ -34,93 +36,96 @@ impl Stated {
 
     /// Of a page.
     pub fn of(tree: &Tree) -> Self {
-        let (mut stated, mut left) = (Stated::default(), MOST);
-        let mut node = tree.first(Tree::ROOT);
-        while node != NONE {
-            match tree.tag(node) {
-                Tag::Meta => stated.meta(tree, node, &mut left),
-                Tag::Script if tree.attribute(node, "type").is_some_and(|is| is.ends_with("ld+json")) => {
-                    for text in tree.children(node).filter_map(|child| tree.text(child)) {
-                        stated.script(text, &mut left);
-                    }
-                }
-                _ => {}
-            }
-            node = tree.following(node);
-        }
-        stated
-    }
-
-    /// Adds a `meta` element.
-    fn meta(&mut self, tree: &Tree, node: NodeId, left: &mut usize) {
-        let name =
-            tree.attribute(node, "name").or_else(|| tree.attribute(node, "property")).unwrap_or_default();
-        let runs = match name {
-            "description" | "og:description" | "twitter:description" | "Description" => &mut self.description,
-            "og:title" | "twitter:title" => &mut self.name,
-            _ => return,
-        };
-        runs.add(tree.attribute(node, "content").unwrap_or_default(), left);
-    }
-
-    /// Adds the strings of a script.
-    fn script(&mut self, text: &str, left: &mut usize) {
-        let mut rest = text;
-        while let Some(start) = rest.find('"') {
-            rest = &rest[start + 1..];
-            let Some(end) = rest.find('"') else { return };
-            let key = &rest[..end];
-            let runs = match key {
-                "articleBody" | "text" | "description" | "recipeInstructions" | "abstract" => &mut self.body,
-                "name" | "headline" => &mut self.name,
-                "reviewBody" | "reviewText" => &mut self.review,
-                _ => {
-                    rest = &rest[end..];
-                    // What is not a key is a string's end or its beginning: the next quote decides.
-                    continue;
-                }
+        let mut stated = Stated::default();
+        each(tree, &mut |of, text| {
+            let runs = match of {
+                Of::Description => &mut stated.description,
+                Of::Body => &mut stated.body,
+                Of::Name => &mut stated.name,
+                Of::Review => &mut stated.review,
             };
-            rest = &rest[end + 1..];
-            let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else { continue };
-            let Some(value) = value.strip_prefix('"') else { continue };
-            let (string, after) = string(value, *left);
-            runs.add(&string, left);
-            rest = after;
-        }
+            runs.add(text);
+        });
+        stated
     }
 }
 
-/// Reads the rest of a string of JSON: what it says, and what comes after it. Tags and references of HTML in it are spaces.
-fn string(from: &str, most: usize) -> (String, &str) {
-    let mut text = String::new();
-    let mut characters = from.char_indices();
-    let (mut is_tag, mut is_reference) = (false, false);
-    while let Some((at, character)) = characters.next() {
-        let character = match character {
-            '"' => return (text, &from[at + 1..]),
-            '\\' => match characters.next() {
-                Some((_, 'n' | 't' | 'r')) => ' ',
-                Some((at, 'u')) => {
-                    let code =
-                        from.get(at + 1..at + 5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                    if code.is_some() {
-                        characters.nth(3);
-                    }
-                    code.and_then(char::from_u32).unwrap_or(' ')
-                }
-                Some((_, other)) => other,
-                None => break,
-            },
-            other => other,
-        };
-        is_tag = (is_tag || character == '<') && character != '>';
-        is_reference = (is_reference || character == '&') && character != ';' && !character.is_whitespace();
-        if text.len() < most {
-            let is_text = !is_tag && !is_reference && !matches!(character, '>' | ';');
-            text.push(if is_text { character } else { ' ' });
-        }
+/// What a string is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Description,
+    Body,
+    Name,
+    Review,
+}
+
+impl Of {
+    /// What a key of JSON-LD names.
+    fn key(key: &str) -> Option<Self> {
+        Some(match key {
+            "articleBody" | "text" | "description" | "recipeInstructions" | "abstract" => Of::Body,
+            "name" | "headline" => Of::Name,
+            "reviewBody" | "reviewText" => Of::Review,
+            _ => return None,
+        })
     }
-    (text, "")
+}
+
+/// The text that a page states: a line for each string, each once. For pages whose text is made by scripts. with_descriptions: whether
+/// descriptions of it are better than nothing.
+pub fn text_of(tree: &Tree, with_descriptions: bool) -> String {
+    let (mut bodies, mut descriptions) = (Vec::new(), Vec::new());
+    each(tree, &mut |of, text| {
+        let strings = match of {
+            Of::Body | Of::Review => &mut bodies,
+            Of::Description => &mut descriptions,
+            Of::Name => return,
+        };
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !text.is_empty() && !strings.contains(&text) && strings.len() < STRINGS {
+            strings.push(text);
+        }
+    });
+    let strings = if bodies.is_empty() && with_descriptions { descriptions } else { bodies };
+    strings.iter().map(|text| format!("{text}\n")).collect()
+}
+
+/// Tells all strings of a page, of [`MOST`] bytes in total.
+fn each(tree: &Tree, tell: &mut dyn FnMut(Of, &str)) {
+    let mut left = MOST;
+    let mut tell = |of: Of, text: &str| {
+        if text.len() <= left {
+            left -= text.len();
+            tell(of, text);
+        }
+    };
+    let mut node = tree.first(Tree::ROOT);
+    while node != NONE {
+        match tree.tag(node) {
+            Tag::Meta => meta(tree, node, &mut tell),
+            _ => {
+                for text in data::texts(tree, node) {
+                    data::each_string(text, &mut |key, text| {
+                        if let Some(of) = Of::key(key) {
+                            tell(of, text);
+                        }
+                    });
+                }
+            }
+        }
+        node = tree.following(node);
+    }
+}
+
+/// Tells what a `meta` element has.
+fn meta(tree: &Tree, node: NodeId, tell: &mut impl FnMut(Of, &str)) {
+    let name = tree.attribute(node, "name").or_else(|| tree.attribute(node, "property")).unwrap_or_default();
+    let of = match name {
+        "description" | "og:description" | "twitter:description" | "Description" => Of::Description,
+        "og:title" | "twitter:title" => Of::Name,
+        _ => return,
+    };
+    tell(of, tree.attribute(node, "content").unwrap_or_default());
 }
 
 /// Runs of words, and words, as hashes.
@@ -132,11 +137,7 @@ pub struct Runs {
 
 impl Runs {
     /// Adds a text.
-    fn add(&mut self, text: &str, left: &mut usize) {
-        if text.len() > *left {
-            return;
-        }
-        *left -= text.len();
+    fn add(&mut self, text: &str) {
         let words = words_of(text);
         self.runs.extend(words.windows(RUN).map(hash_of));
         self.words.extend(words);
@@ -205,14 +206,13 @@ pub fn first_words_of(text: &str, most: usize) -> Vec<u32> {
 }
 
 /// A hash of words in a row.
-fn hash_of(words: &[u32]) -> u32 {
+pub(crate) fn hash_of(words: &[u32]) -> u32 {
     words.iter().fold(0x811c_9dc5, |hash, word| (hash.rotate_left(7) ^ word).wrapping_mul(0x9e37_79b1))
 }
 
 #[cfg(test)]
 mod tests {
     use lycosa_dom::{Limits, parse};
-    use proptest::prelude::*;
 
     use super::*;
 
@@ -239,16 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn strings_are_a_text() {
+        let html = r#"<meta name=description content="Short"><script type="application/ld+json">
+            {"articleBody": "One  two.", "headline": "No", "comment": [{"text": "Three"}, {"text": "Three"}]}</script>"#;
+        assert_eq!(text_of(&parse(html, &Limits::default()), false), "One two.\nThree\n");
+        let described = parse("<meta name=description content=' a b '>", &Limits::default());
+        assert_eq!((text_of(&described, true).as_str(), text_of(&described, false).as_str()), ("a b\n", ""));
+    }
+
+    #[test]
     fn nothing_stated_is_not_the_same_as_nothing_alike() {
         let stated = Stated::of(&parse("<p>a", &Limits::default()));
         assert_eq!(stated.body.share(&words_of("a b c")), -1.0);
-    }
-
-    proptest! {
-        #[test]
-        fn any_script_is_read(text in "(\"(name|text|x)\"|:|\"|\\\\|u00e4|\\{|[a-zä ]{1,4}){0,40}") {
-            let mut stated = Stated::default();
-            stated.script(&text, &mut MOST.clone());
-        }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Guarantees: time is linear in the number of blocks and containers.
 
-use crate::blocks::{Block, Blocks};
+use crate::blocks::Blocks;
 use crate::figures::TextFigures;
 use crate::tokens::Evidence;
 
@@ -88,7 +88,7 @@ impl Surroundings {
         let mut found = Surroundings { outlines: outlines(said, headings), ..Surroundings::default() };
         found.sum(blocks, texts, headings);
         found.find_leads(blocks, said);
-        let title = title.map_or(0, |at| blocks.all[at].container);
+        let title = title.and_then(|at| blocks.all.get(at)).map_or(0, |block| block.container);
         found.with_title = nearest(blocks, title);
         found.with_prose = nearest(blocks, found.most_of_prose(blocks));
         found
@@ -102,7 +102,7 @@ impl Surroundings {
             sums.characters += block.characters;
             sums.linked += block.linked;
             sums.words += block.words;
-            sums.prose += if is_prose(block) { block.characters } else { 0 };
+            sums.prose += if block.is_prose() { block.characters } else { 0 };
             sums.prices += u32::from(text.currencies > 0 && text.digits > 0);
             sums.sentences += text.sentences;
             sums.headings += u32::from(*heading < 7);
@@ -253,11 +253,6 @@ fn shared(blocks: &Blocks, block: usize, with: &[u32]) -> Shared {
         linked: container.linked as f32 / container.characters.max(1) as f32,
         below: own.depth.saturating_sub(container.depth),
     }
-}
-
-/// Whether a block is a paragraph of prose.
-fn is_prose(block: &Block) -> bool {
-    block.words >= 20 && block.linked * 3 < block.characters
 }
 
 #[cfg(test)]

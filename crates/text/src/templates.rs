@@ -1,6 +1,9 @@
 //! What pages of a site have in common: a block that several pages of a site have, at the same place of their structure, is boilerplate.
 //! Learnt while pages come.
 //!
+//! A page that is nearly one that came before, such as its print version or the same under another URL, teaches nothing: what is on it
+//! several times would be taken for the site's.
+//!
 //! Guarantees: memory is at most [`BYTES_OF_SITE`] times the number of sites that may be kept; of more sites those that no page came of
 //! for longest are forgotten, approximately.
 
@@ -13,11 +16,14 @@ use crate::blocks::Blocks;
 const BLOCKS: usize = 1_024;
 
 /// Bytes of a site, at most: a hash table of that many entries, at its largest.
-pub const BYTES_OF_SITE: usize = BLOCKS * 2 * 12 + 128;
+pub const BYTES_OF_SITE: usize = BLOCKS * 2 * (size_of::<(u64, Seen)>() + 1) + 128;
 
 /// Pages that a block has to be on, and the part of the site's pages since it was seen first.
 const PAGES: u16 = 3;
 const PART: f32 = 0.3;
+
+/// The part of a page's words that no page had before, at least, if it is to teach.
+const NEW: f32 = 0.1;
 
 /// Sites that are looked at when one has to be forgotten.
 const SAMPLE: usize = 8;
@@ -66,27 +72,24 @@ impl Templates {
         }
         let site = self.sites.entry(key).or_default();
         site.last = self.pages;
-        let number = site.pages;
-        site.pages = site.pages.saturating_add(1);
-        let mut is_boilerplate = Vec::with_capacity(blocks.all.len());
-        for block in &blocks.all {
-            let path = blocks.containers[block.container as usize].path;
-            let hash = self.hasher.hash_one((path, blocks.text_of(block)));
-            let is_full = site.blocks.len() >= BLOCKS;
-            let Some(seen) = entry(&mut site.blocks, hash, number, is_full) else {
-                is_boilerplate.push(false);
-                continue;
-            };
-            let since = f32::from(number - seen.since).max(1.0);
-            is_boilerplate.push(seen.pages >= PAGES && f32::from(seen.pages) >= since * PART);
-            if seen.last != number || seen.pages == 0 {
-                seen.pages = seen.pages.saturating_add(1);
-                seen.last = number;
-            }
+        if site.pages == u16::MAX {
+            *site = Site { last: self.pages, ..Site::default() };
         }
-        if site.blocks.len() >= BLOCKS {
-            // What one page alone had makes room.
-            site.blocks.retain(|_, seen| seen.pages > 1 || seen.last == number);
+        let hashes: Vec<u64> = blocks
+            .all
+            .iter()
+            .map(|block| {
+                let path = blocks.containers[block.container as usize].path;
+                self.hasher.hash_one((path, blocks.text_of(block)))
+            })
+            .collect();
+        let is_boilerplate = hashes.iter().map(|hash| site.is_boilerplate(*hash)).collect();
+        let words = |is_it: &dyn Fn(&u64) -> bool| -> u32 {
+            blocks.all.iter().zip(&hashes).filter(|(_, hash)| is_it(hash)).map(|(block, _)| block.words).sum()
+        };
+        let new = words(&|hash| !site.blocks.contains_key(hash));
+        if new as f32 >= NEW * words(&|_| true) as f32 {
+            site.learn(&hashes);
         }
         is_boilerplate
     }
@@ -100,12 +103,39 @@ impl Templates {
     }
 }
 
-/// A block of a site; a new one if there is room.
-fn entry(blocks: &mut HashMap<u64, Seen>, hash: u64, number: u16, is_full: bool) -> Option<&mut Seen> {
-    if is_full {
-        return blocks.get_mut(&hash);
+impl Site {
+    /// Whether a block is boilerplate.
+    fn is_boilerplate(&self, hash: u64) -> bool {
+        self.blocks.get(&hash).is_some_and(|seen| {
+            let since = f32::from(self.pages - seen.since).max(1.0);
+            seen.pages >= PAGES && f32::from(seen.pages) >= since * PART
+        })
     }
-    Some(blocks.entry(hash).or_insert(Seen { since: number, pages: 0, last: number }))
+
+    /// Learns the blocks of a page.
+    fn learn(&mut self, hashes: &[u64]) {
+        let number = self.pages;
+        self.pages += 1;
+        for hash in hashes {
+            let is_full = self.blocks.len() >= BLOCKS;
+            let seen = match self.blocks.get_mut(hash) {
+                Some(seen) => seen,
+                None if is_full => continue,
+                None => self.blocks.entry(*hash).or_insert(Seen { since: number, pages: 0, last: number }),
+            };
+            if seen.last != number || seen.pages == 0 {
+                seen.pages += 1;
+                seen.last = number;
+            }
+        }
+        if self.blocks.len() >= BLOCKS {
+            // What few of the pages have makes room.
+            let pages = self.pages;
+            self.blocks.retain(|_, seen| {
+                seen.last == number || f32::from(seen.pages) >= f32::from(pages - seen.since) * PART
+            });
+        }
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +162,19 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_comes_again_teaches_nothing() {
+        let mut templates = Templates::new(1);
+        let long = "A text of its own that goes on for some words. ".repeat(5);
+        for _ in 0..10 {
+            assert_eq!(templates.learn("a.example", &page(&long)), [false; 3]);
+        }
+        for body in ["another page with words", "a third page with words", "and a fourth with words"] {
+            templates.learn("a.example", &page(body));
+        }
+        assert_eq!(templates.learn("a.example", &page(&long)), [true, true, false]);
+    }
+
+    #[test]
     fn sites_are_forgotten() {
         let mut templates = Templates::new(4);
         for number in 0..100 {
@@ -155,6 +198,9 @@ mod tests {
         let mut templates = Templates::new(1);
         let blocks = Blocks::of(&parse("<p>x</p><p>x</p><p>x</p><p>x</p>", &Limits::default()));
         assert_eq!(templates.learn("a.example", &blocks), [false; 4]);
-        assert_eq!(templates.learn("a.example", &blocks), [false; 4]);
+        assert_eq!(
+            templates.sites.values().flat_map(|site| site.blocks.values()).map(|seen| seen.pages).max(),
+            Some(1)
+        );
     }
 }

@@ -163,10 +163,11 @@ fn page(state: &mut u64) -> String {
 
 /// All that a page goes through.
 fn read(html: &str, templates: &mut Templates) {
-    let page =
-        Page::of(parse(html, &Limits::default()), "https://www.example.com/a/b-c.html?x=1", |blocks| {
-            templates.learn("www.example.com", blocks)
-        });
+    let tree = parse(html, &Limits::default());
+    let blocks = Blocks::of(&tree);
+    let is_boilerplate = templates.learn("www.example.com", &blocks);
+    refusal(&Seen::of(&tree, &blocks, html, &[], 200));
+    let page = Page::of(tree, blocks, "https://www.example.com/a/b-c.html?x=1", &is_boilerplate);
     assert_eq!(page.is_chosen.len(), page.blocks.all.len());
     assert!((0.0..=1.0).contains(&page.confidence) && page.probabilities.iter().all(|one| one.is_finite()));
     let text = page.text();
@@ -178,9 +179,6 @@ fn read(html: &str, templates: &mut Templates) {
     Metadata::of(&page.tree, "https://www.example.com/");
     Fingerprint::of(&text);
     density::extract(html);
-    let words = page.blocks.all.iter().map(|block| block.words as usize).sum();
-    let (title, text) = (&page.blocks.title, &page.blocks.text);
-    refusal(&Seen { headers: &[], title, source: html, text, words, has_password: false });
 }
 
 /// `LYCOSA_BROKEN` sets the number of pages, 20,000 by default; `LYCOSA_BROKEN=10000000` is the soak test. A page that fails is
@@ -212,5 +210,5 @@ fn any_page_is_read() {
 fn the_parts_of_a_page_are_of_it() {
     let tree = parse("<p>a<p>b", &Limits::default());
     let blocks = Blocks::of(&tree);
-    assert_eq!(markdown::markdown(&tree, &blocks, &[true, false], Options::default()), "a\n");
+    assert_eq!(markdown::markdown(&tree, &blocks, &[true, false], Options::default(), ""), "a\n");
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from lycosa.cli.job_arguments import add_job_arguments, given_settings
 from lycosa.errors import SettingError
@@ -46,49 +46,94 @@ def run(args: argparse.Namespace) -> int:
     """Print it."""
     from lycosa.parse.text import extract
 
-    body, url, content_type = read(args)
-    found = extract(body, url=url, content_type=content_type, method=args.method)
+    page = read(args)
+    found = extract(page.body, url=page.url, content_type=page.content_type, method=args.method)
     if args.format == "json":
-        print(json.dumps(as_json(found), indent=2, ensure_ascii=False))
+        shown = json.dumps(as_json(found), indent=2, ensure_ascii=False) + "\n"
     elif args.format == "markdown":
-        print(found.markdown(links=args.links, images=args.images), end="")
+        shown = found.markdown(links=args.links, images=args.images)
     else:
-        print(found.text, end="")
+        shown = found.text
+    print(printable(shown), end="")
+    problem = page.problem
     if found.refusal is not None:
-        print(f"lycosa: {args.page}: this page is no content: {found.refusal}", file=sys.stderr)
+        problem = f"this page is no content: {found.refusal}"
     elif found.kind == "binary":
-        print(f"lycosa: {args.page}: this is no text", file=sys.stderr)
-    return 1 if found.refusal is not None or found.kind == "binary" else 0
+        problem = "this is no text"
+    if problem is not None:
+        print(f"lycosa: {args.page}: {problem}", file=sys.stderr)
+    return 0 if problem is None else 1
 
 
-def read(args: argparse.Namespace) -> tuple[bytes, str | None, str | None]:
-    """Return the page, its URL and its media type."""
+class Page(NamedTuple):
+    """A page that is read."""
+
+    body: bytes
+    url: str | None
+    content_type: str | None = None
+    problem: str | None = None  # why it may be no content, though it was read
+
+
+def read(args: argparse.Namespace) -> Page:
+    """Return the page."""
     if args.page == "-":
-        return sys.stdin.buffer.read(LARGEST), args.url, None
-    if args.page.startswith(("http://", "https://")):
+        return Page(whole(sys.stdin.buffer, args.page), args.url)
+    if args.page.lower().startswith(("http://", "https://")):
         return fetch(args.page, given_settings(args))
     try:
         with open(args.page, "rb") as file:
-            return file.read(LARGEST), args.url, None
+            return Page(whole(file, args.page), args.url)
     except OSError as error:
         raise SettingError("FILE", args.page, f"a file that can be read ({error.strerror}), a URL, or -") from None
 
 
-def fetch(url: str, settings: dict[str, Any]) -> tuple[bytes, str, str | None]:
+def whole(file: IO[bytes], name: str) -> bytes:
+    """Read a file; raises SettingError if it is too large."""
+    body = file.read(LARGEST + 1)
+    if len(body) > LARGEST:
+        raise SettingError("FILE", name, f"a page of at most {LARGEST >> 20} MB")
+    return body
+
+
+def printable(text: str) -> str:
+    """Return a text without characters that a terminal takes for orders, or that change the order of others."""
+    return text.translate(ORDERS)
+
+
+#: Control characters but tab and line feed, and those of bidirectional text that embed or override.
+ORDERS = dict.fromkeys(
+    [
+        *range(0x09),
+        0x0B,
+        0x0C,
+        *range(0x0E, 0x20),
+        *range(0x7F, 0xA0),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+    ],
+    "\N{REPLACEMENT CHARACTER}",
+) | {0x0D: None}
+
+
+def fetch(url: str, settings: dict[str, Any]) -> Page:
     """Fetch a page as a crawl of one page does."""
     from lycosa.job import merge
     from lycosa.session import crawl
 
     if "user_agent" not in settings:
         raise SettingError("--user-agent", "", 'product/version and a contact: "mybot/1.0 (me@example.org)"')
-    # A redirect is followed within the scope; what is last is the page. A refusal is told below, not a failure.
-    settings = merge(settings, {"max_depth": 0, "parse": {"refusals": False}})
+    # A redirect is followed within the scope; what is last is the page.
+    settings = merge(settings, {"max_depth": 0})
     settings.pop("seeds", None)
     last = None
     for outcome in crawl(url, **settings):
         last = outcome
         if outcome.body:
-            return outcome.body, outcome.url, outcome.header("content-type")
+            status = outcome.status or 0
+            problem = None if 200 <= status < 300 else f"status {status}"
+            return Page(outcome.body, outcome.url, outcome.header("content-type"), problem)
+    if last is not None and (last.error or "").startswith("page-"):
+        return Page(b"", url, problem=f"this page is no content: {str(last.error).removeprefix('page-')}")
     reason = "nothing was returned" if last is None else last.error or f"status {last.status}, without a body"
     raise SettingError("URL", url, f"a page that can be fetched ({reason})")
 
@@ -101,5 +146,8 @@ def as_json(found: Extracted) -> dict[str, Any]:
     )  # fmt: skip
     told = {name: getattr(found, name) for name in names}
     told |= {"simhash": f"{found.simhash:016x}", "digest": found.digest.hex()}
+    told["posts"] = [
+        {"kind": post.kind, "author": post.author, "date": post.date, "text": post.text} for post in found.posts
+    ]
     told["blocks"] = [{"role": block.role, "level": block.level, "text": block.text} for block in found.blocks]
     return told

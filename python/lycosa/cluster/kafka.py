@@ -40,7 +40,7 @@ logger = logging.getLogger("lycosa")
 #: Seconds after which a commit is given up: whether it succeeded is unknown then.
 COMMIT = 8.0
 
-#: Seconds after which a step of a commit that has not returned in time is left behind.
+#: Seconds after which a call that has not returned in time is left behind.
 LATE = 2.0
 
 #: Seconds for which a request that only asks may take.
@@ -76,21 +76,32 @@ def _unavailable() -> Iterator[None]:
 
 
 def _bounded(work: Callable[[float], T], within: float) -> T:
-    """Return what a step of a transaction returns, which is told how many seconds it may take.
+    """Return what a call of the client returns, which is told how many seconds it may take.
 
-    Raises TimeoutError if it takes longer: librdkafka can wait without end for a coordinator that is gone (its issues
-    5456 and 5511). The thread that waits is left behind with its producer, whose transaction the brokers abort.
+    Raises TimeoutError if it takes longer: librdkafka can wait without end for the coordinator of a group that is
+    gone (its issues 5456 and 5511). The thread that waits is left behind with its producer, whose transaction the
+    brokers abort.
     """
     done: Future[T] = Future()
+    try:
+        threading.Thread(target=_call, args=(done, work, within), name="lycosa-commit", daemon=True).start()
+    except RuntimeError as error:  # the system has no more threads
+        raise TimeoutError(str(error)) from None
+    try:
+        return done.result(within + LATE)
+    finally:
+        # An exception refers to the frames that it has passed: without this, to itself as well.
+        del done, work
 
-    def call() -> None:
-        try:
-            done.set_result(work(within))
-        except Exception as error:  # whatever it is, the caller raises it
-            done.set_exception(error)
 
-    threading.Thread(target=call, name="lycosa-commit", daemon=True).start()
-    return done.result(within + LATE)
+def _call(done: Future[T], work: Callable[[float], T], within: float) -> None:
+    """Call on a thread of its own."""
+    try:
+        done.set_result(work(within))
+    except Exception as error:  # whatever it is, the caller raises it
+        done.set_exception(error)
+    finally:
+        del done, work
 
 
 class KafkaBroker:
@@ -180,7 +191,11 @@ class KafkaBroker:
             # The brokers would take the positions of somebody who is in no group.
             self._abort()
             raise Fenced("this worker is no member of the group any more")
-        self._within(deadline, lambda left: producer.send_offsets_to_transaction(positions, group, left))
+
+        def send(left: float) -> None:
+            _bounded(lambda within: producer.send_offsets_to_transaction(positions, group, within), left)
+
+        self._within(deadline, send)
         self._within(deadline, lambda left: producer.commit_transaction(left))
         if failures:
             raise Fenced(failures[0].str())  # cannot be: the transaction would have failed
@@ -372,9 +387,9 @@ class KafkaBroker:
         """Do one step of a commit, again where that is allowed; raises Aborted or Fenced."""
         while True:
             try:
-                return _bounded(work, max(deadline - time.monotonic(), 0.1))
+                return work(max(deadline - time.monotonic(), 0.1))
             except TimeoutError:
-                raise self._given_up("the client does not return from a step of a transaction") from None
+                raise self._given_up("the client waits without end for the coordinator of the group") from None
             except KafkaException as exception:
                 error: KafkaError = exception.args[0]
                 if error.fatal():
@@ -398,9 +413,7 @@ class KafkaBroker:
         if self._producer is None:
             raise self._given_up("no transaction could be begun")
         try:
-            _bounded(self._producer.abort_transaction, PATIENCE)
-        except TimeoutError:
-            raise self._given_up("the client does not return from the end of a transaction") from None
+            self._producer.abort_transaction(PATIENCE)
         except KafkaException as error:
             raise self._given_up(error.args[0].str()) from None
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from lycosa import _core
 from lycosa.errors import SettingError
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Method = Literal["lycosa", "density-paper"]
 
@@ -24,6 +27,18 @@ class TextBlock:
     role: str
     #: Of a heading from 1 to 6; of an item how many lists are around it; otherwise 0.
     level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What somebody has written on a page."""
+
+    #: ``post``, ``question``, ``answer``, ``comment`` or ``review``.
+    kind: str
+    #: Who has, and the ISO 8601 day; `None`: not stated.
+    author: str | None
+    date: str | None
     text: str
 
 
@@ -70,6 +85,20 @@ class Extracted:
         """The blocks of the main text; the published method has none."""
         return [] if self._page is None else [TextBlock(*block) for block in self._page.blocks()]
 
+    @cached_property
+    def posts(self) -> list[Post]:
+        """Posts, questions, answers, comments and reviews in their order, as the page states them."""
+        found = [] if self._page is None else self._page.posts()
+        return [Post(kind, author or None, date or None, text) for kind, author, date, text in found]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the blocks as an Arrow table: role, level, text. Needs pyarrow (extra ``parquet``)."""
+        import pyarrow
+
+        columns = {name: [getattr(block, name) for block in self.blocks] for name in ("role", "level", "text")}
+        fields = [("role", pyarrow.string()), ("level", pyarrow.uint8()), ("text", pyarrow.string())]
+        return pyarrow.table(columns, schema=pyarrow.schema(fields))
+
 
 def extract(
     html: bytes | str,
@@ -77,14 +106,17 @@ def extract(
     url: str | None = None,
     content_type: str | None = None,
     method: Method = "lycosa",
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
     below: float = 0.0,
     slower: Callable[[bytes, str | None], str] | None = None,
 ) -> Extracted:
     """Return what a page says.
 
     html: the page; of bytes the character set is found as browsers do it. url: its own, which tells something of its
-    kind and date. content_type: of its response. slower: another extractor, which is asked for the main text of pages
-    whose confidence is less than ``below``; it gets the bytes and the URL. Raises SettingError for an unknown method.
+    kind and date. content_type, status, headers: of its response; the last two help to tell refusals. slower: another
+    extractor, which is asked for the main text of pages whose confidence is less than ``below``; it gets the bytes
+    and the URL, and what it returns has no confidence. Raises SettingError for an unknown method.
 
     >>> page = "<title>Cats</title><article><h1>Cats</h1><p>Cats are small, and they sleep a lot.</p></article>"
     >>> extract(page).title
@@ -95,11 +127,14 @@ def extract(
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
     if isinstance(html, str):
         content_type = "text/html; charset=utf-8"
-    page = _core.extract_page(body, url or "", content_type, method)
+    fields = [(name.lower(), value) for name, value in (headers or {}).items()]
+    page = _core.extract_page(body, url or "", content_type, method, status, fields)
     stated = dict(page.metadata())
     found = Extracted(
         page.text, page.kind, page.confidence, page.refusal, page.simhash, bytes(page.digest), **stated, _page=page
     )
     if slower is not None and found.confidence is not None and found.confidence < below and found.kind != "binary":
-        return replace(found, text=slower(body, url), _page=None)
+        text = slower(body, url)
+        simhash, digest = _core.fingerprint(text)
+        return replace(found, text=text, confidence=None, simhash=simhash, digest=bytes(digest), _page=None)
     return found

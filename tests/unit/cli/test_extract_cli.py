@@ -30,11 +30,15 @@ class Site(BaseHTTPRequestHandler):
             self.send_header("Location", "/page")
             self.end_headers()
             return
-        found = self.path == "/page"
-        self.send_response(200 if found else 404)
+        status, body = {
+            "/page": (200, PAGE),
+            "/gone": (410, PAGE),
+            "/challenge": (403, CHALLENGE),
+        }.get(self.path, (404, ""))
+        self.send_response(status)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
-        self.wfile.write(PAGE.encode() if found else b"")
+        self.wfile.write(body.encode())
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Print nothing."""
@@ -89,6 +93,20 @@ def test_a_url_is_fetched_as_a_crawl_does_it(site: str, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.count("rebuilt") == 5
     assert main(["extract", f"{site}/none", *allow, "--set", "speed=100"]) == 2
     assert "a page that can be fetched (status 404, without a body)" in capsys.readouterr().err
+    assert main(["extract", f"{site}/gone", *allow, "--set", "speed=100"]) == 1
+    told = capsys.readouterr()
+    assert told.out.count("rebuilt") == 5
+    assert "status 410" in told.err
+    assert main(["extract", f"{site}/challenge", *allow, "--set", "speed=100"]) == 1
+    assert "this page is no content: challenge" in capsys.readouterr().err
+
+
+def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(PAGE.replace("1. The", "&#27;]0;owned&#7;&#155;31m&#8238;The"))
+    for form in ("text", "markdown", "json"):
+        assert main(["extract", str(file), "--format", form]) == 0
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(capsys.readouterr().out)
 
 
 def test_bad_arguments_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -284,6 +284,13 @@ class Scenario:
 
     def run(self, until: float = 600.0) -> None:
         """Crawl to the end, and look at what the ledger and the journals say."""
+        try:
+            self._run(until)
+        finally:
+            self.world.close()
+
+    def _run(self, until: float) -> None:
+        """The same, without ending what runs still."""
         self.world.every(lambda: 0.5, self.look)
         is_done = self.world.run(until, lambda: self.is_over_now)
         assert not self.sites.violations, self.sites.violations[:3]
@@ -306,5 +313,3 @@ class Scenario:
         told = {(letter.topic, letter.partition, letter.position) for letter in self.engine.dead_letters}
         passed = {one for one in self.damaged if one[0] == "links" and one[2] <= self.engine.positions[one[1]]}
         assert passed <= told <= self.damaged, f"dead letters: {told}, and not {passed} of {self.damaged}"
-        for worker in self.workers:
-            worker.process.kill()

@@ -7,6 +7,9 @@ may be. A seed that fails is told, and fails again.
 from __future__ import annotations
 
 import contextlib
+import gc
+import logging
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -59,6 +62,18 @@ def test_nothing_is_lost_among_a_hundred(seed: int) -> None:
 def test_a_job_has_as_many_pages_as_it_may_have(first: int) -> None:
     for seed in range(first, first + SEEDS):
         run(seed, 3 + seed % 6, 8 + seed % 3 * 8, seed % 17, max_pages=(50, 120, 290, 1_000)[seed % 4])
+
+
+def test_a_schedule_leaves_nothing_in_memory(caplog: pytest.LogCaptureFixture) -> None:
+    # Ten thousand of them did not fit into the memory of the machine: threads that waited for ever kept their worlds.
+    caplog.set_level(logging.CRITICAL, logger="lycosa")  # what a test has logged refers to it
+    scenario = Scenario(3, 6, 8, sites=12, pages=25, max_pages=None)
+    scenario.trouble(10, within=40)
+    scenario.run()
+    world = weakref.ref(scenario.world)
+    del scenario
+    gc.collect()
+    assert world() is None
 
 
 def fails(kind: str, seeds: int) -> bool:

@@ -18,6 +18,10 @@ from greenlet import GreenletExit, getcurrent, greenlet
 RATE = 0.0005
 
 
+#: How often a thread that is to end may do something else before it does.
+THROWS = 100
+
+
 class World:
     """Virtual time and what is to happen in it."""
 
@@ -28,6 +32,7 @@ class World:
         self._events: list[tuple[float, int, Callable[[], Any]]] = []
         self.main = getcurrent()
         self.errors: list[BaseException] = []
+        self.processes: list[Process] = []
 
     def later(self, delay: float, call: Callable[[], Any]) -> None:
         """Call something after some seconds."""
@@ -53,12 +58,19 @@ class World:
                 return True
         return is_over()
 
+    def close(self) -> None:
+        """End all processes. A thread that waits for ever would keep this world, since no collector finds it."""
+        self._events.clear()
+        for process in self.processes:
+            process.end()
+
 
 class Process:
     """A process with a clock of its own. ``threads`` are greenlets; those of a killed process run no more."""
 
     def __init__(self, world: World, name: str) -> None:
         self.world, self.name = world, name
+        world.processes.append(self)
         self._offset = world.random.uniform(0, 1_000_000)
         self._rate = 1 + world.random.uniform(-RATE, RATE)
         self.is_alive = True
@@ -118,6 +130,15 @@ class Process:
         for thread in self._threads:
             if not thread.dead and thread:
                 thread.throw(GreenletExit)
+
+    def end(self) -> None:
+        """End all threads, whatever they do about it."""
+        self.is_alive = False
+        for thread in self._threads:
+            for _ in range(THROWS):
+                if not thread.dead and thread:
+                    thread.throw(GreenletExit)
+        self._threads.clear()
 
     def _wake(self, thread: greenlet, delay: float) -> None:
         """Go on with a thread after some seconds, or once the process runs again."""

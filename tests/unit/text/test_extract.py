@@ -93,6 +93,18 @@ def test_the_published_method() -> None:
         lycosa.extract(PAGE, method="best")  # type: ignore[arg-type]
 
 
+def test_posts_have_their_authors() -> None:
+    data = '{"@type": "Comment", "text": "I like it.", "author": {"name": "Ann"}, "dateCreated": "2024-05-13"}'
+    (post,) = lycosa.extract(f"{PAGE}<script type='application/ld+json'>{data}</script>").posts
+    assert (post.kind, post.author, post.date, post.text) == ("comment", "Ann", "2024-05-13", "I like it.")
+
+
+def test_blocks_are_a_table() -> None:
+    table = lycosa.extract(PAGE).to_arrow()
+    assert table.column_names == ["role", "level", "text"]
+    assert table.num_rows == len(lycosa.extract(PAGE).blocks) > 5
+
+
 def test_near_duplicates_have_near_fingerprints() -> None:
     one, other = lycosa.extract(PAGE), lycosa.extract(PAGE.replace("painted blue", "painted green"))
     assert one.digest != other.digest

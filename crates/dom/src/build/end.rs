@@ -11,13 +11,15 @@ impl Builder {
     pub(super) fn end(&mut self) {
         self.drop_attributes();
         let tag = Tag::of(&self.token.name);
-        if self.current().is_foreign {
-            self.end_of_foreign(tag);
-            return;
+        // In SVG and MathML first of these, otherwise of what is around them.
+        if self.current().is_foreign
+            && let Some(index) = self.stack.foreign(tag)
+        {
+            return self.close_from(index);
         }
         match tag {
             Tag::Html | Tag::Body | Tag::Head => {
-                if tag == Tag::Head && self.body == NONE && !self.stack.is_empty() {
+                if tag == Tag::Head && self.body == NONE && self.stack.len() > 0 {
                     self.stack.truncate(1);
                 }
             }
@@ -55,7 +57,22 @@ impl Builder {
                     self.close_formatting(index);
                 }
             }
-            Tag::Other => self.end_of_other(),
+            _ if tag.is_phrase() => {
+                // Names of others are not kept: an end tag ends the innermost of them.
+                if let Some(index) = self.stack.beside_blocks(tag) {
+                    self.close_from(index);
+                }
+            }
+            Tag::Template => {
+                if let Some(index) = self.stack.innermost(&[tag]) {
+                    self.close_from(index);
+                }
+            }
+            Tag::Form => {
+                if let Some(index) = self.stack.in_scope(&[tag], &[]) {
+                    self.close_formatting(index);
+                }
+            }
             _ => {
                 if let Some(index) = self.stack.in_scope(&[tag], &[]) {
                     self.close_from(index);
@@ -64,49 +81,18 @@ impl Builder {
         }
     }
 
-    /// The end tag of a part of a table.
+    /// The end tag of a part of a table: of the innermost table.
     pub(super) fn end_of_table_part(&mut self, tag: Tag) {
-        if !self.stack.has(tag) {
-            return;
-        }
-        for (index, open) in self.stack.iter().enumerate().rev() {
-            if open.tag == tag {
-                return self.close_from(index);
-            }
-            if open.tag == Tag::Table || open.tag == Tag::Template {
-                return;
-            }
-        }
-    }
-
-    /// The end tag of an element without a tag of its own: the next one of that name, as far as no block is in between.
-    pub(super) fn end_of_other(&mut self) {
-        for (index, open) in self.stack.iter().enumerate().rev() {
-            if open.tag == Tag::Other {
-                // Names of others are not kept: an end tag ends the innermost of them.
-                return self.close_from(index);
-            }
-            if open.tag.is_block() || open.tag.is_scope() {
-                return;
-            }
-        }
-    }
-
-    /// An end tag within SVG or MathML.
-    pub(super) fn end_of_foreign(&mut self, tag: Tag) {
-        for (index, open) in self.stack.iter().enumerate().rev() {
-            if !open.is_foreign {
-                return;
-            }
-            if open.tag == tag {
-                return self.close_from(index);
-            }
+        let (part, table) =
+            (self.stack.innermost(&[tag]), self.stack.innermost(&[Tag::Table, Tag::Template]));
+        if let Some(index) = part.filter(|part| table.is_none_or(|table| *part >= table)) {
+            self.close_from(index);
         }
     }
 
     /// Closes a formatting element: with what is in it, unless a block is open in it, which stays open beside it.
     pub(super) fn close_formatting(&mut self, index: usize) {
-        if self.stack[index..].iter().any(|open| open.tag.is_block()) {
+        if self.stack.has_block_in(index) {
             self.stack.remove(index);
         } else {
             self.close_from(index);

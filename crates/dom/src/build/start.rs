@@ -38,14 +38,15 @@ impl Builder {
                     | Tag::Colgroup
             ),
         };
-        let table = self.stack.iter().rposition(|open| matches!(open.tag, Tag::Table | Tag::Template));
-        let Some(table) = table else { return };
-        if let Some(index) = self.stack[table..].iter().position(|open| closes(open.tag)) {
-            self.close_from(table + index);
+        let Some(table) = self.stack.innermost(&[Tag::Table, Tag::Template]) else { return };
+        let inside = |index: usize| self.stack.get(index).map(|open| open.tag);
+        if let Some(index) = (table..self.stack.len()).find(|index| inside(*index).is_some_and(&closes)) {
+            self.close_from(index);
         } else {
             // What is open in the table itself does not belong there.
-            let parts = self.stack[table..].iter().take_while(|open| open.tag.is_table_part()).count();
-            self.close_from(table + parts.max(1));
+            let parts =
+                (table..self.stack.len()).take_while(|index| inside(*index).is_some_and(Tag::is_table_part));
+            self.close_from(table + parts.count().max(1));
         }
     }
 
@@ -74,8 +75,8 @@ impl Builder {
             tag => tag,
         };
         if self.current().is_foreign && (tag.breaks_out() || (tag == Tag::Font && self.has_attributes())) {
-            let html = self.stack.iter().rposition(|open| !open.is_foreign).unwrap_or(0);
-            self.close_from(html + 1);
+            let root = self.stack.foreign_root();
+            self.close_from(root);
         }
         if self.current().is_foreign {
             self.insert(tag, true);
@@ -190,13 +191,7 @@ impl Builder {
                 | Tag::Caption
                 | Tag::Col
                 | Tag::Colgroup
-        ) && self.stack.has(Tag::Table)
-            && self
-                .stack
-                .iter()
-                .rev()
-                .take_while(|open| open.tag != Tag::Template)
-                .any(|open| open.tag == Tag::Table)
+        ) && self.stack.innermost(&[Tag::Table]) > self.stack.innermost(&[Tag::Template])
     }
 
     /// Inserts an element, and opens it if it has content.
@@ -225,7 +220,9 @@ impl Builder {
         };
         let Some(id) = id else { return };
         let is_closed = if is_foreign { self.token.is_self_closing } else { tag.is_void() };
-        if !is_closed && self.stack.len() < self.limits.depth {
+        // What is text whatever it looks like is not the text of the element around it.
+        let is_apart = tag.is_raw() || (is_foreign && !current.is_foreign);
+        if !is_closed && (self.stack.len() < self.limits.depth || is_apart) {
             self.stack.push(Open { id, tag, is_foreign });
         }
     }

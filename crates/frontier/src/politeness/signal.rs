@@ -57,7 +57,8 @@ pub(crate) fn may_pass(page: &Outcome) -> bool {
 /// The pause that the site asks for after this outcome. Any status but a success may say so by Retry-After: RFC 9110 section
 /// 10.2.3 names 503 and redirects, RFC 6585 section 4 names 429. With any status a quota may be spent.
 pub(crate) fn wished_pause(page: &Outcome) -> Option<Duration> {
-    let received = page.response.result.as_ref().ok()?;
+    // A page that is refused as no content may say it, too.
+    let received = page.answer()?;
     let spent = spent_quota(&received.head);
     if (200..=299).contains(&received.status) {
         return spent;

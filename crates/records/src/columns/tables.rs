@@ -281,7 +281,7 @@ columns! { Outcome:
     /// Number of earlier tries.
     ["attempt"] Get::Number(|outcome| outcome.request().attempt);
     /// Status code; null if there is no response.
-    ["status"] Get::Status(|outcome| status(&outcome.response));
+    ["status"] Get::Status(|outcome| outcome.answer().map(|received| received.status));
     /// Kind of failure, a stable name (docs/errors.md); null if there is a response.
     ["error"] Get::MaybeText(error);
     /// Details of the failure, human-readable.
@@ -332,9 +332,11 @@ columns! { Outcome:
     also ["text"] Get::DecodedText(|outcome| outcome.decoded.as_ref(), |outcome| outcome.charset.as_deref());
     /// The main text of the page, a line for each block: headings, paragraphs, items of lists, cells of tables. Not written unless
     /// store.fields names it.
-    also ["main_text"] Get::MaybeText(|outcome| stated(outcome, |page| &page.text));
+    also ["main_text"] Get::MaybeText(|outcome| stated(outcome, |page| &page.text)),
+        set |outcome, value| { outcome.text.get_or_insert_default().text = value.text()?.unwrap_or_default(); Ok(()) };
     /// The same as Markdown. Not written unless store.fields names it.
-    also ["markdown"] Get::MaybeText(|outcome| stated(outcome, |page| &page.markdown));
+    also ["markdown"] Get::MaybeText(|outcome| stated(outcome, |page| &page.markdown)),
+        set |outcome, value| { outcome.text.get_or_insert_default().markdown = value.text()?.unwrap_or_default(); Ok(()) };
     /// What the page is: article, forum, product, collection, listing, documentation, service, other. Not written unless store.fields
     /// names it.
     also ["kind"] Get::MaybeText(|outcome| stated(outcome, |page| &page.kind));

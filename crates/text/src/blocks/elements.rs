@@ -13,6 +13,31 @@ pub(super) fn is_permalink(tree: &Tree, node: NodeId) -> bool {
         && tree.text(first).is_some_and(|text| matches!(text.trim(), "¶" | "#" | "§" | "🔗" | "\u{f0c1}"))
 }
 
+/// Whether what is in an element is no text of the page.
+pub(crate) fn is_left_out(tree: &Tree, node: NodeId) -> bool {
+    let tag = tree.tag(node);
+    // A template that is a shadow root is shown (HTML Standard, section 4.12.3).
+    if tag == Tag::Template {
+        return tree.attribute(node, "shadowrootmode").is_none();
+    }
+    matches!(
+        tag,
+        Tag::Script
+            | Tag::Style
+            | Tag::Iframe
+            | Tag::Svg
+            | Tag::Math
+            | Tag::Select
+            | Tag::Textarea
+            | Tag::Object
+            | Tag::Canvas
+            | Tag::Noembed
+            | Tag::Noframes
+            | Tag::Audio
+            | Tag::Video
+    )
+}
+
 /// What a tag says of what is in it.
 pub(super) fn place_of(tag: Tag) -> Option<Place> {
     Some(match tag {
@@ -72,14 +97,20 @@ pub(super) fn adds_place(tree: &Tree, node: NodeId, tag: Tag) -> Option<Place> {
 }
 
 /// Whether a browser shows nothing of an element, as far as the page itself says.
-pub(super) fn is_hidden(tree: &Tree, node: NodeId) -> bool {
+pub(crate) fn is_invisible(tree: &Tree, node: NodeId) -> bool {
     tree.attributes(node).any(|(name, value)| match name {
         "hidden" => value != "until-found",
-        "aria-hidden" => value == "true",
         "style" => {
-            let style: String = value.chars().filter(|c| !c.is_whitespace()).collect();
-            style.contains("display:none") || style.contains("visibility:hidden")
+            (value.contains("none") || value.contains("hidden")) && {
+                let style: String = value.chars().filter(|c| !c.is_whitespace()).collect();
+                style.contains("display:none") || style.contains("visibility:hidden")
+            }
         }
         _ => false,
     })
+}
+
+/// The same, or readers that speak leave it out.
+pub(super) fn is_hidden(tree: &Tree, node: NodeId) -> bool {
+    is_invisible(tree, node) || tree.attribute(node, "aria-hidden") == Some("true")
 }

@@ -2,8 +2,8 @@
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
-use super::elements::{adds_place, is_hidden, is_permalink, place_of};
-use super::{Block, Blocks, Container, MOST, Place, Within, words_in};
+use super::elements::{adds_place, is_hidden, is_invisible, is_left_out, is_permalink, place_of};
+use super::{Block, Blocks, Container, MOST, Piece, Place, Within};
 
 /// An element that the walk is in.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ pub(super) struct Walk<'a> {
     /// Whether a space is due before the next word, and how many `<br>` have come since the last one.
     space: bool,
     line_breaks: u8,
+    /// The indentation of the first line of code.
+    indent: String,
 }
 
 impl<'a> Walk<'a> {
@@ -45,7 +47,15 @@ impl<'a> Walk<'a> {
         };
         let blocks = Blocks { containers: vec![page], ..Blocks::default() };
         let level = Level { container: 0, is_block: true, link: false, strong: false, preformatted: false };
-        Walk { tree, blocks, levels: vec![level], open: None, space: false, line_breaks: 0 }
+        Walk {
+            tree,
+            blocks,
+            levels: vec![level],
+            open: None,
+            space: false,
+            line_breaks: 0,
+            indent: String::new(),
+        }
     }
 
     /// Walks through all of it.
@@ -83,21 +93,8 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, node: NodeId) -> bool {
         let tag = self.tree.tag(node);
         match tag {
-            Tag::Script
-            | Tag::Style
-            | Tag::Template
-            | Tag::Iframe
-            | Tag::Svg
-            | Tag::Math
-            | Tag::Select
-            | Tag::Textarea
-            | Tag::Object
-            | Tag::Canvas
-            | Tag::Noembed
-            | Tag::Noframes
-            | Tag::Audio
-            | Tag::Video => return false,
-            Tag::Head => {
+            _ if is_left_out(self.tree, node) => return false,
+            Tag::Title => {
                 self.title(node);
                 return false;
             }
@@ -121,6 +118,10 @@ impl<'a> Walk<'a> {
         }
         let before = self.levels[self.levels.len() - 1];
         let is_block = tag.is_block();
+        // Hidden blocks are blocks of their own, which are judged; within a line there is nothing to judge.
+        if !is_block && is_invisible(self.tree, node) {
+            return false;
+        }
         let is_link = tag == Tag::A && self.tree.attribute(node, "href").is_some();
         let container = if is_block || adds_place(self.tree, node, tag).is_some() {
             self.close_if(is_block);
@@ -189,12 +190,11 @@ impl<'a> Walk<'a> {
         self.blocks.containers.len() as u32 - 1
     }
 
-    /// The title in a head.
-    fn title(&mut self, head: NodeId) {
-        let title = self.tree.children(head).find(|child| self.tree.tag(*child) == Tag::Title);
-        let text =
-            title.map(|title| self.tree.children(title).filter_map(|text| self.tree.text(text)).collect());
-        self.blocks.title = text.unwrap_or_default();
+    /// A title: the first one is the page's, wherever it stands.
+    fn title(&mut self, title: NodeId) {
+        if self.blocks.title.is_empty() {
+            self.blocks.title = self.tree.children(title).filter_map(|text| self.tree.text(text)).collect();
+        }
     }
 
     /// A `<br>`.
@@ -210,20 +210,50 @@ impl<'a> Walk<'a> {
     /// Text of the page.
     fn text(&mut self, node: NodeId, text: &str) {
         let level = self.levels[self.levels.len() - 1];
-        for (index, part) in text.split(|c: char| c.is_whitespace()).enumerate() {
-            self.space |= index > 0;
-            if !part.is_empty() {
-                self.word(node, part, level);
-            }
+        if level.preformatted {
+            return self.code(node, text, level);
         }
-        if level.preformatted && self.open.is_some() && text.ends_with('\n') {
-            self.blocks.text.push('\n');
-            self.space = false;
+        let mut rest = text;
+        loop {
+            let trimmed = rest.trim_start();
+            self.space |= trimmed.len() < rest.len();
+            let Some(piece) = Piece::of(trimmed) else { break };
+            rest = &trimmed[piece.bytes..];
+            self.word(node, &trimmed[..piece.bytes], &piece, level);
+        }
+    }
+
+    /// Preformatted text: spaces and line breaks are kept, but for blank lines at the beginning.
+    fn code(&mut self, node: NodeId, text: &str, level: Level) {
+        let mut rest = text;
+        loop {
+            let trimmed = rest.trim_start();
+            let blank = &rest[..rest.len() - trimmed.len()];
+            // At the beginning the indentation of the first line alone.
+            let kept =
+                if self.open.is_some() { blank } else { blank.rsplit('\n').next().unwrap_or_default() };
+            if self.open.is_none() && blank.contains('\n') {
+                self.indent.clear();
+            }
+            let Some(piece) = Piece::of(trimmed) else {
+                let into = if self.open.is_some() { &mut self.blocks.text } else { &mut self.indent };
+                into.push_str(kept);
+                break;
+            };
+            let start = self.blocks.text.len();
+            self.blocks.text.push_str(&std::mem::take(&mut self.indent));
+            self.blocks.text.push_str(kept);
+            (self.space, self.line_breaks) = (false, 0);
+            self.word(node, &trimmed[..piece.bytes], &piece, level);
+            if let Some(open) = &mut self.open {
+                open.text.start = open.text.start.min(start);
+            }
+            rest = &trimmed[piece.bytes..];
         }
     }
 
     /// A piece of text without whitespace.
-    fn word(&mut self, node: NodeId, word: &str, level: Level) {
+    fn word(&mut self, node: NodeId, word: &str, piece: &Piece, level: Level) {
         let start = self.blocks.text.len();
         if self.open.is_none() {
             self.open = Some(Block {
@@ -249,21 +279,22 @@ impl<'a> Walk<'a> {
         (self.space, self.line_breaks) = (false, 0);
         self.blocks.text.push_str(word);
         let Some(open) = &mut self.open else { return };
-        let characters = word.chars().count() as u32;
         open.nodes.1 = node;
-        open.characters += characters;
-        open.linked += if level.link { characters } else { 0 };
-        open.strong += if level.strong { characters } else { 0 };
-        open.words += words_in(word);
+        open.characters += piece.characters;
+        open.linked += if level.link { piece.characters } else { 0 };
+        open.strong += if level.strong { piece.characters } else { 0 };
+        open.words += piece.words;
         open.text.end = self.blocks.text.len();
     }
 
     /// Ends the open block.
     fn close(&mut self) {
         (self.space, self.line_breaks) = (false, 0);
+        self.indent.clear();
         let Some(block) = self.open.take() else { return };
         if self.blocks.all.len() >= MOST {
             self.blocks.text.truncate(block.text.start);
+            self.blocks.is_cut = true;
             return;
         }
         self.blocks.text.truncate(block.text.end);

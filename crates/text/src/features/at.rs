@@ -5,7 +5,7 @@ use crate::figures::TextFigures;
 use crate::surroundings::{Mixture, Outline, Shared};
 use crate::tokens::Evidence;
 
-use super::page::{Alike, Page, level_of};
+use super::page::{Alike, Page};
 
 /// Containers around a block whose figures are among its own.
 pub(super) const AROUND: usize = 4;
@@ -63,7 +63,7 @@ impl At<'_> {
 
     /// The level of the heading that it, or a block near it, is in; 7: none. 8: there is no such block.
     pub(super) fn heading(&self, offset: isize) -> u8 {
-        self.near(offset).map_or(8, |block| level_of(self.page.tree, self.page.blocks, block))
+        self.near(offset).map_or(8, |block| self.page.blocks.heading_of(self.page.tree, block).unwrap_or(7))
     }
 
     /// What the headings above it say.

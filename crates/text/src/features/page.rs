@@ -1,9 +1,10 @@
 //! What is known of a page as a whole, and of each of its blocks in their order.
 
 use hashbrown::HashMap;
-use lycosa_dom::{NONE, NodeId, Tag, Tree};
+use lycosa_dom::{NONE, Tag, Tree};
 
 use crate::blocks::{Block, Blocks, Container, Place};
+use crate::data;
 use crate::figures::TextFigures;
 use crate::kind::KINDS;
 use crate::stated::{self, Stated};
@@ -13,6 +14,7 @@ use crate::tokens::{self, Evidence, Pages, Source, Tables};
 use super::at::ln;
 
 /// What is known of a page.
+#[derive(Debug)]
 pub(super) struct Page<'a> {
     pub(super) tree: &'a Tree,
     pub(super) blocks: &'a Blocks,
@@ -93,7 +95,7 @@ impl<'a> Page<'a> {
             alike: HashMap::new(),
             surroundings: Surroundings::default(),
             regions: regions(blocks),
-            prose: part(&|block| block.words >= 20 && block.linked * 3 < block.characters),
+            prose: part(&Block::is_prose),
             in_article: within(Place::Article),
             in_main: within(Place::Main),
             in_lists: within(Place::List),
@@ -110,7 +112,8 @@ impl<'a> Page<'a> {
             texts,
         };
         page.walk(tables);
-        let levels: Vec<_> = blocks.all.iter().map(|block| level_of(tree, blocks, block)).collect();
+        let levels: Vec<_> =
+            blocks.all.iter().map(|block| blocks.heading_of(tree, block).unwrap_or(7)).collect();
         page.surroundings = Surroundings::of(blocks, &page.texts, &page.of_words, &levels, page.title_at);
         page
     }
@@ -233,24 +236,6 @@ pub(super) struct Alike {
     pub(super) last: u32,
 }
 
-/// The level of the heading that a block is in; 7: none.
-pub(super) fn level_of(tree: &Tree, blocks: &Blocks, block: &Block) -> u8 {
-    let mut container = &blocks.containers[block.container as usize];
-    if !container.within.has(Place::Heading) {
-        return 7;
-    }
-    loop {
-        if let Some(level) = tree.tag(container.node).heading() {
-            return level;
-        }
-        let outer = &blocks.containers[container.parent as usize];
-        if outer.node == container.node {
-            return 7;
-        }
-        container = outer;
-    }
-}
-
 /// The region of each container: the innermost one around it that has a tenth of the page's text.
 fn regions(blocks: &Blocks) -> Vec<u32> {
     let least = blocks.containers[0].characters / 10;
@@ -280,8 +265,10 @@ fn kind_of(tree: &Tree) -> StatedKind {
                     kind = found;
                 }
             }
-            Tag::Script if tree.attribute(node, "type").is_some_and(|is| is.ends_with("ld+json")) => {
-                kind = stated_in(tree, node).unwrap_or(kind);
+            Tag::Script => {
+                let types = || data::texts(tree, node).flat_map(data::types);
+                let stated = TYPES.iter().find(|(_, names)| types().any(|name| names.contains(&name)));
+                kind = stated.map_or(kind, |(stated, _)| *stated);
             }
             _ => {}
         }
@@ -290,17 +277,24 @@ fn kind_of(tree: &Tree) -> StatedKind {
     kind
 }
 
-/// What the text of a JSON-LD script says, without reading it as JSON: many are malformed.
-fn stated_in(tree: &Tree, script: NodeId) -> Option<StatedKind> {
-    let text = tree.children(script).find_map(|child| tree.text(child))?;
-    let found = [
-        (StatedKind::Forum, &["DiscussionForumPosting", "QAPage"][..]),
-        (StatedKind::Article, &["NewsArticle", "BlogPosting", "\"Article\"", "TechArticle", "Report\""]),
-        (StatedKind::Product, &["\"Product\"", "ProductGroup"]),
-        (StatedKind::Listing, &["ItemList\"", "CollectionPage", "SearchResultsPage"]),
-    ];
-    found.into_iter().find(|(_, names)| names.iter().any(|name| text.contains(name))).map(|(kind, _)| kind)
-}
+/// Types of JSON-LD of each kind: the first kind of which a page states one.
+const TYPES: [(StatedKind, &[&str]); 4] = [
+    (StatedKind::Forum, &["DiscussionForumPosting", "QAPage"]),
+    (
+        StatedKind::Article,
+        &[
+            "NewsArticle",
+            "ReportageNewsArticle",
+            "BlogPosting",
+            "LiveBlogPosting",
+            "Article",
+            "TechArticle",
+            "Report",
+        ],
+    ),
+    (StatedKind::Product, &["Product", "ProductGroup"]),
+    (StatedKind::Listing, &["ItemList", "CollectionPage", "SearchResultsPage"]),
+];
 
 /// Words at the beginning of a text that count.
 const WORDS: usize = 64;

@@ -2,7 +2,17 @@
 
 use lycosa_dom::{NodeId, Tag, Tree};
 
-use super::{Kept, Options, all_text, longest_run};
+use super::code::{all_text, longest_run};
+use super::escape::{escape, escape_start, escaped_target, target_of};
+use super::kept::Kept;
+use super::{Options, formula};
+use crate::blocks::{is_invisible, is_left_out};
+
+/// A line break in a text that is being written. No text of a page has it: it is no character of HTML.
+const BREAK: char = '\u{1}';
+
+/// Elements within each other whose marks are written; text in deeper ones has none.
+const DEPTH: usize = 16;
 
 /// Text that is being written.
 pub(crate) struct Inline<'a> {
@@ -12,12 +22,14 @@ pub(crate) struct Inline<'a> {
     out: String,
     /// Whether a space is due before the next word.
     is_spaced: bool,
+    /// Marks around it.
+    depth: usize,
 }
 
 impl<'a> Inline<'a> {
     /// Nothing yet.
     pub(crate) fn new(tree: &'a Tree, kept: &'a Kept, options: Options) -> Self {
-        Inline { tree, kept, options, out: String::new(), is_spaced: false }
+        Inline { tree, kept, options, out: String::new(), is_spaced: false, depth: 0 }
     }
 
     /// All that is in an element.
@@ -29,14 +41,21 @@ impl<'a> Inline<'a> {
 
     /// The text, with its line breaks.
     pub(crate) fn text(self) -> String {
-        let lines = self.out.trim().lines();
-        lines.map(|line| escape_start(line.trim())).collect::<Vec<_>>().join("\n")
+        let lines = self.lines().map(escape_start).collect::<Vec<_>>();
+        lines.join("\\\n")
     }
 
     /// The text in one line.
     pub(crate) fn one_line(self) -> String {
-        let lines = self.out.trim().lines();
-        lines.map(|line| line.trim().trim_end_matches('\\').trim_end()).collect::<Vec<_>>().join(" ")
+        self.lines().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Its lines: those at its beginning and end that are empty are none.
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        let lines = self.out.split(BREAK).map(str::trim);
+        let lines: Vec<_> = lines.skip_while(|line| line.is_empty()).collect();
+        let length = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+        lines.into_iter().take(length).filter(|line| !line.is_empty())
     }
 
     /// Adds a node.
@@ -44,25 +63,38 @@ impl<'a> Inline<'a> {
         if let Some(text) = self.tree.text(node) {
             if self.kept.has(node) {
                 self.words(text);
+            } else {
+                // Blank text beside an image is no part of a block.
+                self.is_spaced |= text.trim().is_empty();
             }
             return;
         }
         let tag = self.tree.tag(node);
         match tag {
             Tag::Br => self.line_break(),
-            Tag::Img if self.options.images => self.image(node),
-            Tag::Math => self.formula(node),
+            Tag::Img if self.options.images && self.kept.has(node) => self.image(node),
+            Tag::Math if self.kept.has(node) => self.formula(&formula::of_math(self.tree, node)),
+            Tag::Img | Tag::Math => {}
             Tag::Script
                 if self.tree.attribute(node, "type").is_some_and(|kind| kind.starts_with("math/tex")) =>
             {
-                self.formula(node);
+                self.formula(&formula::of_script(self.tree, node));
             }
             _ if !self.kept.has(node) => {}
-            Tag::Span | Tag::Div if is_marked_formula(self.tree, node) => {
-                self.space();
-                self.out.push_str(&marked_formula(self.tree, node));
+            Tag::Span | Tag::Div if formula::is_marked(self.tree, node) => {
+                self.formula(&formula::of_mark(self.tree, node));
             }
-            Tag::Script | Tag::Style | Tag::Template | Tag::Svg => {}
+            // As the division into blocks leaves them out.
+            _ if is_left_out(self.tree, node) || (!tag.is_block() && is_invisible(self.tree, node)) => {}
+            // Beside MathML it shows the same once more.
+            Tag::Span if has_class(self.tree, node, "katex-html") => {}
+            Tag::Sup => self.raised(node, "^"),
+            // Marks within so many marks would cost the text once for each.
+            Tag::B | Tag::Strong | Tag::I | Tag::Em | Tag::Del | Tag::S | Tag::Strike | Tag::A
+                if self.depth >= DEPTH =>
+            {
+                self.tree.children(node).for_each(|child| self.add(child));
+            }
             Tag::B | Tag::Strong => self.marked(node, "**"),
             Tag::I | Tag::Em => self.marked(node, "*"),
             Tag::Del | Tag::S | Tag::Strike => self.marked(node, "~~"),
@@ -90,7 +122,7 @@ impl<'a> Inline<'a> {
 
     /// The space that is due.
     fn space(&mut self) {
-        if std::mem::take(&mut self.is_spaced) && !self.out.is_empty() && !self.out.ends_with('\n') {
+        if std::mem::take(&mut self.is_spaced) && !self.out.is_empty() && !self.out.ends_with(BREAK) {
             self.out.push(' ');
         }
     }
@@ -98,26 +130,31 @@ impl<'a> Inline<'a> {
     /// A line break.
     fn line_break(&mut self) {
         self.is_spaced = false;
-        if !self.out.is_empty() && !self.out.ends_with('\n') {
-            self.out.push_str("\\\n");
+        if !self.out.ends_with(BREAK) {
+            self.out.push(BREAK);
         }
     }
 
     /// What is in an element, written by itself: its text, and whether spaces are around it.
     fn inner(&self, node: NodeId) -> (String, bool, bool) {
-        let mut inner = Inline::new(self.tree, self.kept, self.options);
+        let mut inner = Inline { depth: self.depth + 1, ..Inline::new(self.tree, self.kept, self.options) };
         inner.out.push('\u{0}'); // so that a space at the beginning is written
         self.tree.children(node).for_each(|child| inner.add(child));
         let text = inner.out.trim_start_matches('\u{0}');
         let (starts, ends) = (text.starts_with(' '), inner.is_spaced || text.ends_with(' '));
-        (text.trim().trim_end_matches("\\\n").trim().to_owned(), starts, ends)
+        (text.trim_matches(|c: char| c.is_whitespace() || c == BREAK).to_owned(), starts, ends)
     }
 
     /// Text between marks.
     fn marked(&mut self, node: NodeId, mark: &str) {
-        let (text, starts, ends) = self.inner(node);
+        let (text, starts, mut ends) = self.inner(node);
+        // A mark behind punctuation ends nothing before a letter (CommonMark section 6.2): a space makes it one.
+        let next = self.tree.next(node);
+        let is_before_letter = next != lycosa_dom::NONE
+            && self.tree.text(next).is_some_and(|text| text.starts_with(char::is_alphanumeric));
+        ends |= is_before_letter && text.ends_with(|c: char| c.is_ascii_punctuation());
         // Marks within marks of the same kind would end them.
-        let is_plain = text.is_empty() || text.contains('\n') || text.contains(mark);
+        let is_plain = text.is_empty() || text.contains(BREAK) || text.contains(mark);
         self.is_spaced |= starts;
         self.space();
         if is_plain {
@@ -126,6 +163,18 @@ impl<'a> Inline<'a> {
             [mark, &text, mark].into_iter().for_each(|part| self.out.push_str(part));
         }
         self.is_spaced = ends;
+    }
+
+    /// A raised text: of numbers it tells an exponent.
+    fn raised(&mut self, node: NodeId, mark: &str) {
+        let before = self.out.len();
+        let follows_digit = self.out.ends_with(|c: char| c.is_ascii_digit()) && !self.is_spaced;
+        self.tree.children(node).for_each(|child| self.add(child));
+        let text = &self.out[before..];
+        if follows_digit && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+        {
+            self.out.insert_str(before, mark);
+        }
     }
 
     /// Code within a line.
@@ -147,15 +196,21 @@ impl<'a> Inline<'a> {
 
     /// A link.
     fn link(&mut self, node: NodeId) {
-        let target = self.tree.attribute(node, "href").map(str::trim).filter(|target| is_target(target));
+        let target =
+            self.tree.attribute(node, "href").and_then(target_of).map(|target| self.kept.resolved(target));
         let (text, starts, ends) = self.inner(node);
         self.is_spaced |= starts;
         if !text.is_empty() {
             self.space();
         }
-        match target.filter(|_| self.options.links && !text.is_empty() && !text.contains('\n')) {
+        match target.filter(|_| self.options.links && !text.is_empty() && !text.contains(BREAK)) {
             Some(target) => {
-                self.out.push_str(&format!("[{text}]({})", escaped_target(target)));
+                if self.out.ends_with('!') {
+                    // It would be an image.
+                    self.out.pop();
+                    self.out.push_str("\\!");
+                }
+                self.out.push_str(&format!("[{text}]({})", escaped_target(&target)));
             }
             None => self.out.push_str(&text),
         }
@@ -165,153 +220,26 @@ impl<'a> Inline<'a> {
     /// An image: of those that are loaded late, the address that is loaded.
     fn image(&mut self, node: NodeId) {
         let names = ["data-src", "data-original", "data-lazy-src", "src"];
-        let target = names.into_iter().find_map(|name| self.tree.attribute(node, name)).map(str::trim);
-        let Some(target) = target.filter(|target| is_target(target)) else { return };
+        let target = names.into_iter().find_map(|name| self.tree.attribute(node, name)).and_then(target_of);
+        let Some(target) = target.map(|target| self.kept.resolved(target)) else { return };
         let mut text = String::new();
         escape(self.tree.attribute(node, "alt").unwrap_or_default().trim(), &mut text);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         self.space();
-        self.out.push_str(&format!("![{text}]({})", escaped_target(target)));
+        self.out.push_str(&format!("![{text}]({})", escaped_target(&target)));
     }
 
-    /// A formula, where its source in TeX is part of the page.
-    fn formula(&mut self, node: NodeId) {
-        let (source, is_display) = if self.tree.tag(node) == Tag::Math {
-            let Some(source) = annotation(self.tree, node) else { return };
-            (source, self.tree.attribute(node, "display") == Some("block"))
-        } else {
-            let mut source = String::new();
-            all_text(self.tree, node, &mut source);
-            (source, self.tree.attribute(node, "type").is_some_and(|kind| kind.contains("mode=display")))
-        };
-        let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
-        if source.is_empty() {
-            return;
-        }
-        self.space();
-        let mark = if is_display { "$$" } else { "$" };
-        [mark, &source, mark].into_iter().for_each(|part| self.out.push_str(part));
-    }
-}
-
-/// Whether an element has nothing but the source of a formula in TeX, which a script would draw.
-pub(crate) fn is_marked_formula(tree: &Tree, node: NodeId) -> bool {
-    let is_math =
-        |class: &str| matches!(class, "math" | "arithmatex" | "math-inline" | "math-display" | "tex");
-    let first = tree.first(node);
-    first != lycosa_dom::NONE
-        && tree.text(first).is_some()
-        && tree.next(first) == lycosa_dom::NONE
-        && tree.attribute(node, "class").is_some_and(|classes| classes.split_whitespace().any(is_math))
-}
-
-/// The formula of such an element, between dollars.
-pub(crate) fn marked_formula(tree: &Tree, node: NodeId) -> String {
-    let mut source = String::new();
-    all_text(tree, node, &mut source);
-    let mut source = source.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut is_display = tree.tag(node) == Tag::Div;
-    for (start, end, is_of_block) in
-        [("\\(", "\\)", false), ("\\[", "\\]", true), ("$$", "$$", true), ("$", "$", false)]
-    {
-        let inner = source
-            .strip_prefix(start)
-            .and_then(|rest| rest.strip_suffix(end))
-            .map(|text| text.trim().to_owned());
-        if let Some(inner) = inner {
-            (source, is_display) = (inner, is_of_block);
-            break;
+    /// A formula, where its source in TeX is part of the page, or what it shows.
+    fn formula(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.space();
+            self.out.push_str(text);
         }
     }
-    let mark = if is_display { "$$" } else { "$" };
-    format!("{mark}{source}{mark}")
 }
 
-/// The TeX source within MathML.
-fn annotation(tree: &Tree, node: NodeId) -> Option<String> {
-    let end = tree.after(node);
-    let mut at = tree.first(node);
-    while at != lycosa_dom::NONE && at != end {
-        if tree.attribute(at, "encoding") == Some("application/x-tex") {
-            let mut source = String::new();
-            all_text(tree, at, &mut source);
-            return Some(source);
-        }
-        at = tree.following(at);
-    }
-    tree.attribute(node, "alttext").map(str::to_owned)
-}
-
-/// Whether something is an address that a reader can follow.
-fn is_target(target: &str) -> bool {
-    let scheme = target.split(':').next().unwrap_or_default();
-    let is_script = ["javascript", "data", "vbscript"].iter().any(|bad| scheme.eq_ignore_ascii_case(bad));
-    !target.is_empty() && target != "#" && !is_script
-}
-
-/// An address within parentheses.
-fn escaped_target(target: &str) -> String {
-    let mut escaped = String::with_capacity(target.len());
-    for character in target.chars() {
-        match character {
-            ' ' => escaped.push_str("%20"),
-            '(' => escaped.push_str("%28"),
-            ')' => escaped.push_str("%29"),
-            '<' => escaped.push_str("%3C"),
-            '>' => escaped.push_str("%3E"),
-            '\n' | '\r' | '\t' => {}
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
-/// Appends a word; what would be markup has a backslash before it.
-fn escape(word: &str, out: &mut String) {
-    let mut before = ' ';
-    let mut characters = word.chars().peekable();
-    while let Some(character) = characters.next() {
-        let is_inside = |other: Option<&char>| other.is_some_and(|other| other.is_alphanumeric());
-        let is_markup = match character {
-            '\\' | '`' | '[' | ']' | '<' => true,
-            '*' => true,
-            // Within a word it is none.
-            '_' => !(before.is_alphanumeric() && is_inside(characters.peek())),
-            '~' => before == '~' || characters.peek() == Some(&'~'),
-            '$' => false,
-            '|' => false,
-            '&' => {
-                characters.peek().is_some_and(|next| next.is_ascii_alphabetic() || *next == '#')
-                    && word.contains(';')
-            }
-            '!' => characters.peek() == Some(&'['),
-            _ => false,
-        };
-        if is_markup {
-            out.push('\\');
-        }
-        out.push(character);
-        before = character;
-    }
-}
-
-/// A line whose beginning is no markup: headings, lists, quotes, lines.
-fn escape_start(line: &str) -> String {
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = &line[digits..];
-    if (1..=9).contains(&digits)
-        && (rest.starts_with(". ") || rest.starts_with(") ") || rest == "." || rest == ")")
-    {
-        return format!("{}\\{rest}", &line[..digits]);
-    }
-    let is_markup = line.starts_with('#') && line.trim_start_matches('#').starts_with([' ', '\u{0}'])
-        || line.bytes().all(|byte| byte == b'#') && !line.is_empty()
-        || line.starts_with('>')
-        || line.starts_with("- ")
-        || line.starts_with("+ ")
-        || line == "-"
-        || line == "+"
-        || line.starts_with("~~~")
-        || (line.len() >= 2 && line.bytes().all(|byte| byte == b'=' || byte == b'-'));
-    if is_markup { format!("\\{line}") } else { line.to_owned() }
+/// Whether an element has a class.
+fn has_class(tree: &Tree, node: NodeId, class: &str) -> bool {
+    tree.attribute(node, "class")
+        .is_some_and(|classes| classes.split_ascii_whitespace().any(|one| one == class))
 }

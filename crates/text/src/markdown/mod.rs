@@ -3,16 +3,25 @@
 //! Guarantees: each text that is kept is in the Markdown once; nothing in a text is taken for markup; what a page nests deeper than
 //! [`DEPTH`] is flat.
 
+mod code;
+mod escape;
+mod formula;
 mod inline;
+mod kept;
+mod lists;
 mod table;
 
-use lycosa_dom::{NONE, NodeId, Tag, Tree};
+use lycosa_dom::{NodeId, Tag, Tree};
 
 use crate::blocks::Blocks;
 use inline::Inline;
+use kept::Kept;
 
 /// Elements within each other that are followed.
 const DEPTH: usize = 200;
+
+/// Bytes before each line: quotes and lists that are nested deeper are flat.
+const PREFIX: usize = 80;
 
 /// What is written besides text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,9 +32,10 @@ pub struct Options {
     pub images: bool,
 }
 
-/// Returns the Markdown of some blocks of a page. `is_chosen`: of each block.
-pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Options) -> String {
-    let kept = Kept::of(tree, blocks, is_chosen);
+/// Returns the Markdown of some blocks of a page. `is_chosen`: of each block. `url`: the page's own, against which addresses are
+/// resolved; or empty: they stay as they are.
+pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Options, url: &str) -> String {
+    let kept = Kept::of(tree, blocks, is_chosen, url);
     let mut writer =
         Writer { tree, kept: &kept, options, out: String::new(), prefix: String::new(), is_open: false };
     writer.children(Tree::ROOT, 0);
@@ -37,59 +47,9 @@ pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Optio
     writer.out
 }
 
-/// The nodes that are kept: texts of chosen blocks, all elements around them, and lines beside these.
-pub(crate) struct Kept {
-    kept: Vec<bool>,
-    /// Elements with a block in them.
-    divided: Vec<bool>,
-}
-
-impl Kept {
-    /// Of some blocks.
-    fn of(tree: &Tree, blocks: &Blocks, is_chosen: &[bool]) -> Self {
-        let mut kept = vec![false; tree.len()];
-        for (block, _) in blocks.all.iter().zip(is_chosen).filter(|(_, is_chosen)| **is_chosen) {
-            let (mut node, last) = block.nodes;
-            loop {
-                if tree.text(node).is_some() {
-                    let mut up = node;
-                    while up != NONE && !std::mem::replace(&mut kept[up as usize], true) {
-                        up = tree.parent(up);
-                    }
-                }
-                if node == last {
-                    break;
-                }
-                node = tree.following(node);
-                if node == NONE {
-                    break;
-                }
-            }
-        }
-        let mut divided = vec![false; tree.len()];
-        for node in 1..tree.len() as NodeId {
-            let (tag, mut up) = (tree.tag(node), tree.parent(node));
-            if tag == Tag::Hr {
-                kept[node as usize] = kept[up as usize];
-            }
-            if kept[node as usize] && (tag.is_block() || tag == Tag::Hr) {
-                while up != NONE && !std::mem::replace(&mut divided[up as usize], true) {
-                    up = tree.parent(up);
-                }
-            }
-        }
-        Kept { kept, divided }
-    }
-
-    /// Whether a node, or something in it, is kept.
-    pub(crate) fn has(&self, node: NodeId) -> bool {
-        self.kept[node as usize]
-    }
-
-    /// Whether a node has blocks in it.
-    fn is_divided(&self, node: NodeId) -> bool {
-        self.divided[node as usize]
-    }
+/// A line of text as a paragraph, without its line break.
+pub(crate) fn paragraph(line: &str) -> String {
+    escape::escaped(line)
 }
 
 /// Writes blocks.
@@ -131,12 +91,17 @@ impl<'a> Writer<'a> {
         if let Some(level) = tag.heading() {
             let text = Inline::of(self.tree, self.kept, self.options, node).one_line();
             if !text.is_empty() {
+                // Signs at the end would be taken for the closing ones.
+                let text = match text.strip_suffix('#') {
+                    Some(before) => format!("{before}\\#"),
+                    None => text,
+                };
                 self.lines(&format!("{} {text}", "#".repeat(level.into())));
             }
             return;
         }
-        if self.kept.has(node) && inline::is_marked_formula(self.tree, node) {
-            self.lines(&inline::marked_formula(self.tree, node));
+        if self.kept.has(node) && formula::is_marked(self.tree, node) {
+            self.lines(&formula::of_mark(self.tree, node));
             return;
         }
         match tag {
@@ -192,115 +157,15 @@ impl<'a> Writer<'a> {
     fn within(&mut self, more: &str, work: impl FnOnce(&mut Self)) {
         self.separate();
         let length = self.prefix.len();
-        self.prefix.push_str(more);
+        if length < PREFIX {
+            self.prefix.push_str(more);
+            // Behind the marker of an item its line has begun.
+            if !self.out.is_empty() && !self.out.ends_with('\n') {
+                self.out.push_str(more);
+            }
+        }
         work(self);
         self.prefix.truncate(length);
-    }
-
-    /// A list: its items, and what is beside them.
-    fn list(&mut self, node: NodeId, depth: usize) {
-        let is_ordered = self.tree.tag(node) == Tag::Ol;
-        let given = self.tree.attribute(node, "start").and_then(|start| start.trim().parse().ok());
-        let mut number: u32 = given.filter(|start| *start < 1_000_000).unwrap_or(1);
-        let items: Vec<_> = self.tree.children(node).filter(|child| self.kept.has(*child)).collect();
-        let is_tight = !items.iter().any(|item| self.has_paragraphs(*item));
-        self.separate();
-        for item in items {
-            if self.tree.tag(item) != Tag::Li {
-                self.is_open = false;
-                self.item("", item, depth);
-                continue;
-            }
-            let marker = if is_ordered { format!("{number}. ") } else { "- ".to_owned() };
-            number += 1;
-            if is_tight {
-                self.is_open = false;
-            }
-            self.item(&marker, item, depth);
-        }
-        self.is_open = true;
-    }
-
-    /// Whether an item of a list has several blocks, other than a list at its end.
-    fn has_paragraphs(&self, item: NodeId) -> bool {
-        let blocks = self.tree.children(item).filter(|child| self.is_block(*child));
-        blocks.filter(|child| !matches!(self.tree.tag(*child), Tag::Ul | Tag::Ol | Tag::Menu)).count() > 1
-    }
-
-    /// An item of a list.
-    fn item(&mut self, marker: &str, item: NodeId, depth: usize) {
-        self.separate();
-        if !marker.is_empty() {
-            self.out.push_str(&self.prefix);
-            self.out.push_str(marker);
-        }
-        let (length, before) = (self.prefix.len(), self.out.len());
-        self.prefix.push_str(&" ".repeat(marker.len().max(if marker.is_empty() { 2 } else { 0 })));
-        if !self.is_block(item) {
-            // Text of a list that is in no item.
-            let mut inline = Inline::new(self.tree, self.kept, self.options);
-            inline.add(item);
-            self.paragraph(&mut inline);
-        } else if !matches!(self.tree.tag(item), Tag::Li | Tag::Dd) {
-            self.block(item, depth + 1);
-        } else {
-            self.item_children(item, depth + 1);
-        }
-        self.prefix.truncate(length);
-        if self.out.len() == before && !marker.is_empty() {
-            self.out.push('\n');
-        }
-    }
-
-    /// What is in an item: a list in it follows its text without an empty line.
-    fn item_children(&mut self, item: NodeId, depth: usize) {
-        let mut inline = Inline::new(self.tree, self.kept, self.options);
-        for child in self.tree.children(item) {
-            if !self.is_block(child) || depth >= DEPTH {
-                inline.add(child);
-                continue;
-            }
-            self.paragraph(&mut inline);
-            if matches!(self.tree.tag(child), Tag::Ul | Tag::Ol | Tag::Menu) {
-                self.is_open = false;
-            }
-            self.block(child, depth + 1);
-        }
-        self.paragraph(&mut inline);
-    }
-
-    /// Terms in bold, each with its definitions.
-    fn definitions(&mut self, node: NodeId, depth: usize) {
-        for child in self.tree.children(node).filter(|child| self.kept.has(*child)) {
-            match self.tree.tag(child) {
-                Tag::Dt => {
-                    let term = Inline::of(self.tree, self.kept, self.options, child).one_line();
-                    if !term.is_empty() {
-                        self.lines(&format!("**{term}**"));
-                    }
-                }
-                Tag::Div => self.definitions(child, depth + 1),
-                _ => {
-                    self.is_open = false;
-                    self.item(": ", child, depth);
-                    self.is_open = true;
-                }
-            }
-        }
-    }
-
-    /// Code between fences, with its language.
-    fn code(&mut self, node: NodeId) {
-        let mut code = String::new();
-        all_text(self.tree, node, &mut code);
-        let code = code.strip_prefix('\n').unwrap_or(&code).trim_end();
-        if code.is_empty() {
-            return;
-        }
-        let longest = longest_run(code, '`');
-        let fence = "`".repeat((longest + 1).max(3));
-        let language = language_of(self.tree, node);
-        self.lines(&format!("{fence}{language}\n{code}\n{fence}"));
     }
 
     /// A table; one that is there for the layout is written as blocks.
@@ -314,58 +179,6 @@ impl<'a> Writer<'a> {
             }
         }
     }
-}
-
-/// Appends all text in a node as it is.
-pub(crate) fn all_text(tree: &Tree, node: NodeId, into: &mut String) {
-    let end = tree.after(node);
-    let mut at = node;
-    while at != NONE && at != end {
-        match tree.text(at) {
-            Some(text) => into.push_str(text),
-            None if tree.tag(at) == Tag::Br => into.push('\n'),
-            None => {}
-        }
-        at = tree.following(at);
-    }
-}
-
-/// The longest run of a character.
-pub(crate) fn longest_run(text: &str, character: char) -> usize {
-    let (mut longest, mut run) = (0, 0);
-    for other in text.chars() {
-        run = if other == character { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
-}
-
-/// The language of code, by the classes that highlighters give: of the element, of what is in it, or of what is around it.
-fn language_of(tree: &Tree, node: NodeId) -> &str {
-    let inner = tree.children(node).find(|child| tree.tag(*child) == Tag::Code);
-    let outer = Some(tree.parent(node)).filter(|parent| *parent != NONE);
-    let outer_2 = outer.map(|outer| tree.parent(outer)).filter(|parent| *parent != NONE);
-    [Some(node), inner, outer, outer_2]
-        .into_iter()
-        .flatten()
-        .find_map(|node| named_in(tree, node))
-        .unwrap_or("")
-}
-
-/// The language that an element's attributes name.
-fn named_in(tree: &Tree, node: NodeId) -> Option<&str> {
-    let is_name = |name: &&str| {
-        !name.is_empty()
-            && name.len() <= 20
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+#-_.".contains(&byte))
-    };
-    let given = ["data-lang", "data-language"].into_iter().find_map(|name| tree.attribute(node, name));
-    let classes = tree.attribute(node, "class").unwrap_or_default();
-    let of_class = classes.split_ascii_whitespace().find_map(|class| {
-        let prefixes = ["language-", "lang-", "highlight-source-", "brush:", "sourceCode-"];
-        prefixes.into_iter().find_map(|prefix| class.strip_prefix(prefix))
-    });
-    given.or(of_class).map(|name| name.trim_end_matches(';')).filter(is_name)
 }
 
 #[cfg(test)]

@@ -2,12 +2,16 @@
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
+use super::Options;
 use super::inline::Inline;
-use super::{Kept, Options};
+use super::kept::Kept;
 
-/// Columns and cells of a table, at most; larger ones are written as blocks.
+/// Columns of a table, and places for cells, at most; larger ones are written as blocks.
 const COLUMNS: usize = 100;
-const CELLS: usize = 20_000;
+const PLACES: usize = 50_000;
+
+/// Rows that a cell may span (section 4.9.11 of the HTML Standard).
+const SPAN: usize = 65_534;
 
 /// The cells of a table in their order, without those of tables in it.
 pub(crate) fn cells(tree: &Tree, table: NodeId) -> Vec<NodeId> {
@@ -40,10 +44,10 @@ pub(crate) fn grid(tree: &Tree, kept: &Kept, options: Options, table: NodeId) ->
     let all: Vec<_> = rows.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
     let is_layout = matches!(tree.attribute(table, "role"), Some("presentation" | "none"))
         || all.iter().any(|cell| has_layout(tree, *cell));
-    if is_layout || all.len() > CELLS || rows.iter().filter(|(_, cells)| cells.len() > 1).count() < 1 {
+    if is_layout || all.len() > PLACES || rows.iter().filter(|(_, cells)| cells.len() > 1).count() < 1 {
         return None;
     }
-    let mut grid: Vec<Vec<Option<String>>> = Vec::new();
+    let (mut grid, mut places) = (Vec::<Vec<Option<String>>>::new(), 0usize);
     for (number, (_, cells)) in rows.iter().enumerate() {
         let mut column = 0;
         for cell in cells {
@@ -54,14 +58,20 @@ pub(crate) fn grid(tree: &Tree, kept: &Kept, options: Options, table: NodeId) ->
                 let given = tree.attribute(*cell, name).and_then(|span| span.trim().parse::<usize>().ok());
                 given.unwrap_or(1).clamp(1, most)
             };
-            let (columns, down) = (span("colspan", COLUMNS), span("rowspan", rows.len() - number));
+            let columns = span("colspan", COLUMNS).min(COLUMNS - column);
+            let down = span("rowspan", SPAN).min(rows.len() - number);
+            // A few cells may span more places than the page has bytes.
+            places = places.saturating_add(columns * down);
+            if places > PLACES {
+                return None;
+            }
             let text = if kept.has(*cell) {
                 Inline::of(tree, kept, options, *cell).one_line()
             } else {
                 String::new()
             };
             for below in 0..down {
-                for right in 0..columns.min(COLUMNS.saturating_sub(column)) {
+                for right in 0..columns {
                     let is_first = below + right == 0;
                     put(
                         &mut grid,

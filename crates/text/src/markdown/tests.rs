@@ -10,7 +10,7 @@ fn of(html: &str) -> String {
     let tree = parse(html, &Limits::default());
     let blocks = Blocks::of(&tree);
     let all = vec![true; blocks.all.len()];
-    markdown(&tree, &blocks, &all, Options { links: true, images: true })
+    markdown(&tree, &blocks, &all, Options { links: true, images: true }, "")
 }
 
 #[test]
@@ -62,6 +62,107 @@ fn links_images_and_formulas() {
 }
 
 #[test]
+fn line_breaks_at_the_ends_are_none() {
+    assert_eq!(
+        of("<p>Hello<br></p><div>a<br><p>b</p></div><p><b><br>x</b></p>"),
+        "Hello\n\na\n\nb\n\n**x**\n"
+    );
+    assert_eq!(of("<h1>Path C:\\</h1>"), "# Path C:\\\\\n");
+}
+
+#[test]
+fn lists_and_quotes_that_begin_items() {
+    let quote = "<ul><li><blockquote><p>a</p><p>b</p></blockquote></ul>";
+    assert_eq!(of(quote), "- > a\n  >\n  > b\n");
+    assert_eq!(of("<ul><li><ul><li>x<li>y</ul></ul>"), "- - x\n  - y\n");
+}
+
+#[test]
+fn lines_of_code_may_be_elements() {
+    assert_eq!(of("<pre><div class=line>a</div><div class=line>  b</div></pre>"), "```\na\n  b\n```\n");
+    for class in [
+        "highlight-python",
+        "sourceCode python",
+        "mw-highlight-lang-python",
+        "brush: python",
+        "language-python",
+    ] {
+        assert_eq!(of(&format!("<div class='{class}'><pre>a</pre></div>")), "```python\na\n```\n", "{class}");
+    }
+}
+
+#[test]
+fn tables_that_span_more_than_they_have_are_written_as_blocks() {
+    let html = format!("<table><tr><td rowspan=1000000 colspan=99>x<td>y{}</table>", "<tr>".repeat(50_000));
+    assert_eq!(of(&html), "x\n\ny\n");
+}
+
+#[test]
+fn deep_quotes_and_marks_do_not_grow_with_their_depth() {
+    let html = format!("{}{}", "<blockquote>".repeat(199), "a<br>".repeat(20_000));
+    assert!(of(&html).len() < html.len() * 40);
+    let marks = format!("<p>{}{}", "<b><i>".repeat(250), "word ".repeat(20_000));
+    assert!(of(&marks).len() < marks.len() * 2);
+}
+
+#[test]
+fn addresses_of_scripts_are_left_out_however_they_are_written() {
+    for target in
+        ["java&#10;script:alert(1)", "&#1;javascript:alert(1)", "JAVASCRIPT:x", "data:text/html,x", "blob:x"]
+    {
+        assert_eq!(of(&format!("<p><a href=\"{target}\">a</a>")), "a\n", "{target}");
+    }
+    assert_eq!(
+        of("<p><a href='/a:b'>a</a> <a href=mailto:b@c.example>b</a>"),
+        "[a](/a:b) [b](mailto:b@c.example)\n"
+    );
+}
+
+#[test]
+fn addresses_are_resolved_where_the_page_is_known() {
+    let tree = parse(
+        "<base href=/docs/><p><a href=a>a</a> <a href=#b>b</a> <img src=//c.example/d>",
+        &Limits::default(),
+    );
+    let blocks = Blocks::of(&tree);
+    let options = Options { links: true, images: true };
+    assert_eq!(
+        markdown(&tree, &blocks, &[true], options, "https://www.example/x/y"),
+        "[a](https://www.example/docs/a) [b](#b) ![](https://c.example/d)\n"
+    );
+}
+
+#[test]
+fn signs_at_ends_of_headings_and_marks_before_letters() {
+    assert_eq!(of("<h2>C #</h2><p><b>Note:</b>text"), "## C \\#\n\n**Note:** text\n");
+}
+
+#[test]
+fn what_looks_like_a_formula_or_an_image_is_escaped() {
+    assert_eq!(of("<p>It costs $5 or $6"), "It costs \\$5 or \\$6\n");
+    assert_eq!(of("<p>Wow!<a href=/x>link</a>"), "Wow\\![link](/x)\n");
+    assert_eq!(of("<p><span class=math>Algebra</span> and 10<sup>6</sup>"), "Algebra and 10^6\n");
+    let katex = "<p>so <span class=katex><span class=katex-mathml><math><semantics><mi>x</mi><annotation encoding=application/x-tex>x</annotation></semantics></math></span><span class=katex-html aria-hidden=true>x</span></span> holds";
+    assert_eq!(of(katex), "so $x$ holds\n");
+}
+
+#[test]
+fn images_and_formulas_may_stand_alone() {
+    assert_eq!(of("<article><p>a</p><figure><img src=b></figure><p>c</p></article>"), "a\n\n![](b)\n\nc\n");
+    let formula = "<p>a</p><p><math display=block><annotation encoding=application/x-tex>x</annotation></math></p><p>b</p>";
+    assert_eq!(of(formula), "a\n\n$$x$$\n\nb\n");
+    assert_eq!(of("<img src=logo><p>a</p>"), "a\n");
+}
+
+#[test]
+fn what_is_no_text_of_the_page_is_not_written() {
+    assert_eq!(
+        of("<p>Watch <video>No video.</video> now, <select><option>a</select> or <textarea>b</textarea>."),
+        "Watch now, or .\n"
+    );
+}
+
+#[test]
 fn text_is_not_markup() {
     assert_eq!(
         of("<p># a *b* [c] <p>1. d <p>- e <p>snake_case _f_"),
@@ -73,7 +174,7 @@ fn text_is_not_markup() {
 fn what_is_not_chosen_is_not_written() {
     let tree = parse("<nav>a</nav><p>b <i>c</i></p><footer>d</footer>", &Limits::default());
     let blocks = Blocks::of(&tree);
-    assert_eq!(markdown(&tree, &blocks, &[false, true, false], Options::default()), "b *c*\n");
+    assert_eq!(markdown(&tree, &blocks, &[false, true, false], Options::default(), ""), "b *c*\n");
 }
 
 proptest! {
@@ -82,7 +183,7 @@ proptest! {
         let tree = parse(&html, &Limits::default());
         let blocks = Blocks::of(&tree);
         let all = vec![true; blocks.all.len()];
-        let text = markdown(&tree, &blocks, &all, Options::default());
+        let text = markdown(&tree, &blocks, &all, Options::default(), "");
         // Numbers of lists are no text of the page.
         let letters = |text: &str| text.chars().filter(|character| character.is_alphabetic()).collect::<String>();
         prop_assert_eq!(letters(&text), letters(&blocks.text), "{}", text);

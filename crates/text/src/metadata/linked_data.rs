@@ -2,6 +2,8 @@
 //!
 //! Guarantees: at most [`MOST_BYTES`] of a page's JSON-LD are read; malformed JSON counts as none.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 /// Bytes of a page's JSON-LD.
@@ -36,17 +38,29 @@ const TYPES: &[&str] = &[
     "WebPage",
 ];
 
+/// Identifiers that are kept.
+const NAMES: usize = 200;
+
+/// An author: by name, or by the identifier of an object that has one.
+#[derive(Clone, Debug, PartialEq)]
+enum Author {
+    Named(String),
+    Of(String),
+}
+
 /// What was found; empty: nothing.
 #[derive(Debug, Default)]
 pub(crate) struct LinkedData {
     pub(crate) title: String,
-    pub(crate) authors: Vec<String>,
+    authors: Vec<Author>,
     pub(crate) published: String,
     pub(crate) modified: String,
     pub(crate) language: String,
     pub(crate) description: String,
     pub(crate) licence: String,
     pub(crate) site: String,
+    /// Names of objects by their identifiers, to which others refer.
+    names: HashMap<String, String>,
     /// The place in [`TYPES`] of what it was found in.
     best: Option<usize>,
     read: usize,
@@ -70,6 +84,18 @@ impl LinkedData {
         self.value(&value, DEPTH, &mut OBJECTS.clone());
     }
 
+    /// The authors' names.
+    pub(crate) fn authors(&self) -> Vec<String> {
+        let name = |author: &Author| match author {
+            Author::Named(name) => Some(name.clone()),
+            Author::Of(id) => self.names.get(id).cloned(),
+        };
+        let mut names: Vec<_> =
+            self.authors.iter().filter_map(name).filter(|name| !name.is_empty()).collect();
+        names.dedup();
+        names
+    }
+
     /// Looks at a value, and at all in it.
     fn value(&mut self, value: &Value, depth: usize, left: &mut usize) {
         if depth == 0 || *left == 0 {
@@ -81,6 +107,7 @@ impl LinkedData {
             Value::Object(object) => {
                 self.object(object);
                 for (name, value) in object {
+                    self.note_names(name, value);
                     // What these are of is not the page.
                     if !matches!(
                         name.as_str(),
@@ -94,11 +121,31 @@ impl LinkedData {
         }
     }
 
+    /// Notes the name of an author or publisher that others refer to.
+    fn note_names(&mut self, field: &str, value: &Value) {
+        if let ("author" | "publisher" | "creator", Value::Object(object)) = (field, value)
+            && let (Some(Value::String(id)), Some(Value::String(name))) =
+                (object.get("@id"), object.get("name"))
+            && self.names.len() < NAMES
+        {
+            self.names.insert(id.clone(), super::author_name(name));
+        }
+    }
+
     /// Takes what an object states, if it is of a type that counts more than what was found.
     fn object(&mut self, object: &Map<String, Value>) {
+        if let (Some(Value::String(id)), Some(Value::String(name))) = (object.get("@id"), object.get("name"))
+            && self.names.len() < NAMES
+        {
+            self.names.insert(id.clone(), super::author_name(name));
+        }
+        // A type may be a URL, or have a prefix: `schema:Article`.
+        let is_it = |known: &str, name: &str| known.rsplit(['/', ':']).next() == Some(name);
         let is = |name: &str| match object.get("@type") {
-            Some(Value::String(known)) => known.rsplit('/').next() == Some(name),
-            Some(Value::Array(all)) => all.iter().any(|known| known.as_str() == Some(name)),
+            Some(Value::String(known)) => is_it(known, name),
+            Some(Value::Array(all)) => {
+                all.iter().any(|known| known.as_str().is_some_and(|known| is_it(known, name)))
+            }
             _ => false,
         };
         if (is("WebSite") || is("Organization")) && self.site.is_empty() {
@@ -123,7 +170,7 @@ impl LinkedData {
             &mut self.site,
             object.get("publisher").map(|publisher| text(Some(publisher))).unwrap_or_default(),
         );
-        let authors = names_of(object.get("author").or_else(|| object.get("creator")));
+        let authors = authors_in(object.get("author").or_else(|| object.get("creator")));
         // The author of a product is nobody, and that of a page often its publisher.
         if !authors.is_empty() && rank < 11 && (is_better || self.authors.is_empty()) {
             self.authors = authors;
@@ -149,15 +196,19 @@ fn text(value: Option<&Value>) -> String {
     }
 }
 
-/// The names of persons.
-fn names_of(value: Option<&Value>) -> Vec<String> {
-    let of = |value: &Value| super::author_name(&text(Some(value)));
-    let mut names: Vec<String> = match value {
-        Some(Value::Array(values)) => values.iter().take(20).map(of).collect(),
-        Some(value) => vec![of(value)],
-        None => Vec::new(),
+/// The authors that a value names.
+fn authors_in(value: Option<&Value>) -> Vec<Author> {
+    let of = |value: &Value| match value {
+        Value::Object(object) if !object.contains_key("name") => {
+            object.get("@id").and_then(Value::as_str).map(|id| Author::Of(id.to_owned()))
+        }
+        value => {
+            Some(super::author_name(&text(Some(value)))).filter(|name| !name.is_empty()).map(Author::Named)
+        }
     };
-    names.retain(|name| !name.is_empty());
-    names.dedup();
-    names
+    match value {
+        Some(Value::Array(values)) => values.iter().take(super::AUTHORS).filter_map(of).collect(),
+        Some(value) => of(value).into_iter().collect(),
+        None => Vec::new(),
+    }
 }

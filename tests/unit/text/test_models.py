@@ -1,0 +1,20 @@
+"""The models in the program are those that the script makes."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from tools.text_model import BAGS, TREES
+
+MODELS = Path(__file__).parents[3] / "crates" / "text" / "models"
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_a_model_has_the_trees_of_the_script(name: str) -> None:
+    # The benchmark joins the quality of what the script makes with the cost of what the program has.
+    data = (MODELS / f"{name}.bin").read_bytes()
+    _, trees = struct.unpack_from("<II", data, 8)
+    assert trees == BAGS * TREES, "python -m tools.text_model --write"
