@@ -38,9 +38,14 @@ REPORT = {
     "retries": "outcomes that led to a further try",
     "robots": "responses for robots.txt and tdmrep.json",
     "bytes": "bytes of bodies as received",
+    "responses": "responses of any kind, those for robots.txt too",
     "links": "links in pages",
     "statuses": "responses by status code",
     "failures": "URLs that ended without a response, by kind: docs/errors.md",
+    "examples": "the first URLs of each kind of failure",
+    "types": "`responses` and `bytes` of bodies by media type: at most 100 types, and `other`",
+    "slowest": "hosts whose responses begin latest, at most ten: `host`, `responses`, mean `seconds`; of hosts with three "
+    "responses and more",
     "prices": "what sites asked for instead of pages (402 with `crawler-price`), over all responses, by currency; nothing is "
     "paid",
     "licenses": "responses that asked for a licence (`WWW-Authenticate: License`, RSL)",
@@ -51,7 +56,10 @@ REPORT = {
     "seconds": "duration of all sessions",
     "cpu_seconds": "CPU time of all sessions",
     "names": "counts of the DNS client: questions sent, answers, names by class, …",
-    "session": "the same counts, seconds and names for this session alone",
+    "session": "the same counts, seconds and names for this session alone; `cpu_by_stage`: seconds of CPU of frontier, fetch, "
+    "parse, log, names, outputs, caller (who iterates) and other (the start, threads that have ended)",
+    "balance": "whether the counts add up: `admitted` = `open` + `ended` by the frontier, `recorded` by the log, and their "
+    "`difference`, which is 0 at the end of a run",
     "end": "why it ended: `reason`, `text`; `status`, the exit status (null where a signal decides), and `status_text`, what "
     "it means for this crawl; `resume`, the command that resumes; null while it runs",
     "in_flight": "requests under way",
@@ -63,6 +71,9 @@ REPORT = {
     "log": "the log's directory",
     "log_bytes": "the log's end, in bytes",
     "outputs": "the outputs",
+    "output_positions": "up to which position of the log each output is committed",
+    "stuck": "what does not move: `what`, `at`, `seconds`, `host`, `url` (`observe.stuck_after`)",
+    "price": "`observe.price`",
     "full_disks": "paths that wait for disk space",
 }
 

@@ -739,6 +739,9 @@ class Outcomes:
     def rows(self) -> Outcomes:
         """Return the outcomes for outputs: each URL's last one, including redirects; no robots.txt, no retries."""
 
+    def sampled(self, share: float) -> list[Outcome]:
+        """Return the outcomes of ``rows`` of a share of all URLs, from 0 to 1: always the same ones."""
+
     def last(self) -> list[Outcome]:
         """Return each URL's last outcome: pages and failures; no redirects, no robots.txt, no retries."""
 
@@ -1472,6 +1475,9 @@ class Frontier:
     def idle(self) -> bool: ...
     def suspensions(self) -> list[dict[str, Any]]: ...
     def failing(self, max: int) -> list[tuple[str, str, int, float]]: ...
+    def oldest(self) -> tuple[str, float] | None:
+        """Return the URL that is out longest, and for how many seconds; `None`: none is."""
+
     def slowed(self) -> list[tuple[str, float, float]]: ...
     def only_failing(self) -> bool:
         """Return whether only failing hosts are left."""

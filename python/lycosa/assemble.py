@@ -18,7 +18,7 @@ from lycosa.frontier.shards import Shard, Shards
 from lycosa.job import Job
 from lycosa.memory import Shares, divided, lane_job, shares
 from lycosa.sink import Sink, SinkJob, scheme_of
-from lycosa.stages import Change, Fetch, Frontier, Stages
+from lycosa.stages import Change, Fetch, Frontier, Log, Stages
 from lycosa.store.directory import JobDirectory
 from lycosa.store.outputs import SCHEMES, STORES, sink_of
 from lycosa.store.patient import Patience, PatientLog
@@ -26,6 +26,7 @@ from lycosa.store.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from lycosa.middleware import Middleware
+    from lycosa.observe.traces import Traces
     from lycosa.proxies.keeper import Keeper
     from lycosa.proxies.pool import Pool
     from lycosa.proxies.sources import Source
@@ -72,6 +73,7 @@ class Assembled(NamedTuple):
     snapshots: Snapshots
     lanes: list[Stages]  # one for each shard; of a frontier in one piece, the stages themselves
     keeper: Keeper | None  # of the proxies
+    traces: Traces | None
 
 
 def assemble(
@@ -127,9 +129,16 @@ def assemble(
         quiet=shards.gate.closed,
     )
     snapshots.restore()
-    patient = PatientLog(whole.log, directory.path, patience)
+    patient: Log = PatientLog(whole.log, directory.path, patience)
     made = [replace(stages, log=patient) for stages in made]
-    return Assembled(replace(whole, log=patient), Clients(names), snapshots, made, keeper)
+    traces = None
+    if job.observe.traces is not None and job.observe.trace_share > 0:
+        from lycosa.observe.traces import TracedLog, Traces  # only where they are wanted
+
+        traces = Traces(job.observe.traces, job.observe.trace_share, directory.path.name)
+        made = [replace(stages, log=cast(Log, TracedLog(patient, stages.turns, traces))) for stages in made]
+    whole = made[0] if lanes == 1 else replace(whole, log=patient)
+    return Assembled(whole, Clients(names), snapshots, made, keeper, traces)
 
 
 def make_fetch(job: Job, clock: _core.Clock, memory: Shares, proxies: _core.Proxies | None) -> Fetch:

@@ -26,6 +26,7 @@ from lycosa.model import (
     ValidationError,
     model_validator,
 )
+from lycosa.observe.settings import Observe
 from lycosa.words import nearest
 
 MIB = 1 << 20
@@ -652,6 +653,7 @@ class Job(Section):
     store: Store = _defaults(Store)
     url: Url = _defaults(Url)
     cluster: Cluster = _defaults(Cluster)
+    observe: Observe = _defaults(Observe)
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

@@ -43,22 +43,35 @@ def run(stages: Stages, control: Control, look: Callable[[], None] | None = None
 
     look: called in each turn.
     """
-    frontier, fetch, parse, log = stages.frontier, stages.fetch, stages.parse, stages.log
+    frontier, fetch, parse, log, turn = stages.frontier, stages.fetch, stages.parse, stages.log, stages.turns
+    turn("frontier")
     while not frontier.idle():
         if look is not None:
             look()
         if not control.stopping:
             requests = frontier.take(fetch.free())
+            turn("log")
             log.append_leases(requests)
+            turn("fetch")
             fetch.submit(requests)
         elif control.aborting or fetch.in_flight() == 0:
             break
         # A stopping crawl takes nothing more: it waits for outcomes only.
         within = LONGEST_WAIT if control.stopping else frontier.wait()
-        outcomes = frontier.judge(parse.parse(fetch.completed(BATCH, within)))
+        turn("fetch")
+        responses = fetch.completed(BATCH, within)
+        turn("parse")
+        parsed = parse.parse(responses)
+        turn("frontier")
+        outcomes = frontier.judge(parsed)
         if len(outcomes) == 0:
             continue
+        turn("log")
         log.append(outcomes)
+        turn("frontier")
         frontier.done(outcomes)
+        turn("caller")
         yield outcomes
+        turn("frontier")
+    turn("fetch")
     fetch.cancel()

@@ -63,6 +63,11 @@ class Outputs:
         """Return the committed position of each output, including those that this session does not write."""
         return [follower.position() for follower in self._followers] + [_committed(sink) for sink in self._unwritten]
 
+    @property
+    def followers(self) -> list[Follower]:
+        """Who writes the outputs of this session."""
+        return self._followers
+
     def gaps(self) -> list[tuple[str, tuple[int, int]]]:
         """Return the outputs, by recorded name, that lack records the log had removed: from and to which position."""
         pairs = zip(self._opened, self._followers, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import dataclasses
+import json
 import logging
 import time
 from collections.abc import Generator, Sequence
@@ -16,12 +17,17 @@ from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
 from lycosa.loop import Control, run
 from lycosa.memory import told
+from lycosa.observe.balance import balance
+from lycosa.observe.cpu import cpu_by_stage
+from lycosa.observe.stuck import Stuck, find_stuck
+from lycosa.observe.watchdog import Watchdog
 from lycosa.outputs import Outputs
 from lycosa.plan import Plan
 from lycosa.records import Outcomes, Request, Requests
 from lycosa.stages import Change
 from lycosa.store.directory import Counts, JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.patient import Patience
+from lycosa.store.replace import replace_file
 from lycosa.store.restart import with_gap
 from lycosa.words import counted
 
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from lycosa.middleware import Middleware
     from lycosa.proxies.sources import Source
     from lycosa.signals import Looks, Signals
+    from lycosa.status_server import StatusServer
 
 logger = logging.getLogger("lycosa")
 
@@ -118,7 +125,7 @@ class Running:
                 self._write_record()
             assembled = assemble(job, directory, self._log, self._patience, change, middleware, proxies)
             self.stages, self._names, self._snapshots = assembled.stages, assembled.names, assembled.snapshots
-            self._lanes, self._keeper = assembled.lanes, assembled.keeper
+            self._lanes, self._keeper, self._traces = assembled.lanes, assembled.keeper, assembled.traces
             self._recorded: dict[str, Any] = self.stages.log.summary()  # before this session
             self._tell(goes_on)
             self._outputs.open(self.stages.log, self._patience, anew=plan.fresh or (is_new and goes_on))
@@ -140,6 +147,22 @@ class Running:
         if self._keeper is not None:
             self._keeper.start()
         self._retain_at, self._check_at = time.monotonic() + RETAIN, 0.0
+        self._watchdog = Watchdog(self._stuck)
+        self._watchdog.start()
+        self._served: StatusServer | None = None
+        if job.observe.http is not None:
+            from lycosa.observe.told import serve  # only where it is wanted
+
+            self._served = serve(job.observe.http, self.report, lambda: self._watchdog.stuck)
+            logger.info("metrics, health and report on http://%s", self._served.address)
+
+    def _stuck(self) -> list[Stuck]:
+        """What does not move now."""
+        job = self._plan.job
+        lanes, followers = [lane.turns for lane in self._lanes], self._outputs.followers
+        # A request may be given several proxies.
+        longest = job.fetch.total_timeout * (job.proxies.tries if job.proxies.has_source else 1)
+        return find_stuck(lanes, followers, self.stages.frontier, after=job.observe.stuck_after, longest=longest)
 
     def start(self) -> None:
         """Record and accept the seeds, then record the settings; opens failed URLs again if the plan says so."""
@@ -242,6 +265,7 @@ class Running:
         error: the exception that ended the run, if any.
         """
         problems: list[LycosaError] = []
+        self._watchdog.stop()
         if self._keeper is not None:
             self._keeper.stop()
         try:
@@ -272,6 +296,8 @@ class Running:
             error=error or next(iter(problems), None),
             directory=None if self._plan.directory is None else self._directory.path,
         )
+        if (sums := balance(counts, summary))["difference"]:
+            logger.error("the counts of this crawl do not add up, a defect of Lycosa: %s", sums)
         end = self._end
         last = LastRun(now(), frontier.idle(), counts["waiting"], end.reason, end.text, end.status_text)
         try:
@@ -279,14 +305,27 @@ class Running:
             if self._plan.directory is not None:
                 record = dataclasses.replace(self._with_numbers(), last_run=last, streams=False)
                 self._directory.write(dataclasses.replace(record, confirmed=self._log.end()))
+                self._write_reports()
         except (LycosaError, OSError) as error:
             # Not worth failing for.
             logger.warning("%s: %s", self._directory.path, error)
+        if self._served is not None:
+            self._served.close()
+        if self._traces is not None:
+            self._traces.close()
         return problems
+
+    def _write_reports(self) -> None:
+        """Write the report into the job's directory, for programs and for people."""
+        from lycosa.observe.page import page  # only at the end
+
+        report = self.report()
+        replace_file(self._directory.path / "report.json", (json.dumps(report, indent=2) + "\n").encode())
+        replace_file(self._directory.path / "report.html", page(report, self._directory.path.name).encode())
 
     def report(self) -> dict[str, Any]:
         """Return the counts of all stages over the crawl's whole life; those of this session under ``session``."""
-        summary, totals = self.stages.log.summary(), self._totals()
+        frontier, summary, totals = self.stages.frontier.counts(), self.stages.log.summary(), self._totals()
         return {
             **summary,
             "sessions": totals.sessions,
@@ -297,16 +336,23 @@ class Running:
                 **{name: summary[name] - self._recorded[name] for name in COUNTED},
                 "seconds": time.monotonic() - self._started,
                 "cpu_seconds": time.process_time() - self._cpu,
+                "cpu_by_stage": cpu_by_stage(
+                    [lane.turns for lane in self._lanes], [one.turns for one in self._outputs.followers]
+                ),
                 "names": self._names.statistics(),
             },
+            "balance": balance(frontier, summary),
             "end": None if self._end is None else self._end._asdict(),
             "in_flight": self.stages.fetch.in_flight(),
-            "frontier": self.stages.frontier.counts(),
+            "frontier": frontier,
             "suspensions": self.stages.frontier.suspensions(),
             "failing": [FailingHost(*host)._asdict() for host in self.stages.frontier.failing(FAILING)],
             "log": str(self._directory.log),
             "log_bytes": self.stages.log.end(),
             "outputs": [sink.url for sink in self._plan.outputs],
+            "output_positions": {one.url: one.position() for one in self._outputs.followers},
+            "stuck": [one._asdict() for one in self._watchdog.stuck],
+            "price": self._plan.job.observe.price,
             "full_disks": self._patience.full(),
             "proxies": None if self._keeper is None else self._keeper.report(),
         }

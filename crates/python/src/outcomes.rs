@@ -124,6 +124,18 @@ batch_class!(Outcomes {
         self.with(Batch::shared(self.batch.all().into_iter().filter(is_row).collect()))
     }
 
+    /// Those of a share of all URLs, from 0 to 1: always the same ones, by their digests.
+    fn sampled(&self, share: f64) -> Vec<Outcome> {
+        // A float that is too large becomes the largest number.
+        let bound = (share * 2f64.powi(64)) as u64;
+        let is_sampled = |outcome: &Arc<lycosa_records::Outcome>| {
+            let digest = outcome.url().digest();
+            let first = u64::from_be_bytes(std::array::from_fn(|at| digest[at]));
+            share >= 1.0 || first < bound
+        };
+        self.rows().batch.all().into_iter().filter(is_sampled).map(Outcome).collect()
+    }
+
     /// What a user sees: each URL's last outcome, a page or a failure; no redirects, which stand in the
     /// chain of where they lead, and no robots.txt.
     fn last(&self) -> Vec<Outcome> {

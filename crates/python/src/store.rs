@@ -281,6 +281,7 @@ impl Log {
         dict.set_item("robots", summary.robots)?;
         dict.set_item("bytes", summary.bytes)?;
         dict.set_item("links", summary.links)?;
+        dict.set_item("responses", summary.responses)?;
         dict.set_item("statuses", &summary.statuses)?;
         let failures: BTreeMap<_, _> =
             summary.failures.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
@@ -295,6 +296,20 @@ impl Log {
             }
             dict.set_item(name, told)?;
         }
+        dict.set_item("examples", &summary.examples)?;
+        let types = PyDict::new(py);
+        for (name, of) in &summary.types {
+            types.set_item(name, BTreeMap::from([("responses", of.responses), ("bytes", of.bytes)]))?;
+        }
+        dict.set_item("types", types)?;
+        let slowest = summary.slow.slowest(SLOWEST).into_iter().map(|(host, responses, us)| {
+            let told = PyDict::new(py);
+            told.set_item("host", host)?;
+            told.set_item("responses", responses)?;
+            told.set_item("seconds", us as f64 / 1e6)?;
+            Ok(told)
+        });
+        dict.set_item("slowest", slowest.collect::<PyResult<Vec<_>>>()?)?;
         let prices: BTreeMap<_, _> =
             summary.prices.iter().map(|(currency, sum)| (currency, *sum as f64 / 1e6)).collect();
         dict.set_item("prices", prices)?;
@@ -306,6 +321,9 @@ impl Log {
         Ok(dict)
     }
 }
+
+/// Hosts whose responses begin latest that a summary has.
+const SLOWEST: usize = 10;
 
 /// Bytes of records in memory while a log is read again.
 pub(crate) const REPLAY_BYTES: usize = 4 << 20;

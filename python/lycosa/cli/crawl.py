@@ -20,7 +20,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from lycosa.cli import RawHelp
 from lycosa.cli.status import STATUSES, status_of, status_text
-from lycosa.cli.told import told
+from lycosa.cli.told import JSON, add_log_argument, told
 from lycosa.end import NOTHING, PARTIAL, SUSPENDED
 from lycosa.errors import SettingError, StorageFull
 from lycosa.kinds import choices
@@ -118,7 +118,13 @@ def add_parser(subparsers: Any) -> None:
         action="store_true",
         help="show neither progress nor summary; one line on standard error if the exit status is 3, 4 or 5",
     )
-    add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
+    add_log_argument(add)
+    add(
+        "--report",
+        metavar="FILE",
+        help="write the report to FILE, as JSON, or as a page for people if it ends in .html (- for standard output, "
+        "as JSON); both are in DIR anyway, as report.json and report.html",
+    )
     parser.set_defaults(run=run)
 
 
@@ -128,8 +134,10 @@ def run(args: argparse.Namespace) -> int:
     if streams and args.report == STANDARD:
         raise SettingError("--report", STANDARD, "a file, since the pages go to standard output")
     crawl, full = _prepare(args, streams), None
-    with told(quiet=args.quiet), _signals(crawl, args.quiet) as signals:
-        with _progress(crawl, args.quiet):
+    directory = crawl.plan.directory
+    name = None if directory is None else directory.path.name
+    with told(quiet=args.quiet, form=args.log, job=name), _signals(crawl, args.quiet) as signals:
+        with _progress(crawl, args.quiet or args.log == JSON):
             try:
                 for batch in crawl.batches():
                     if streams and not _stream(batch, crawl):
@@ -271,7 +279,12 @@ def _progress(crawl: Crawl, quiet: bool) -> contextlib.AbstractContextManager[ob
 
 def _write_report(where: str, report: dict[str, Any]) -> None:
     """Write the report as JSON."""
-    text = json.dumps(report, indent=2) + "\n"
+    if where.endswith(".html"):
+        from lycosa.observe.page import page
+
+        text = page(report, "Crawl")
+    else:
+        text = json.dumps(report, indent=2) + "\n"
     if where == STANDARD:
         sys.stdout.write(text)
     else:

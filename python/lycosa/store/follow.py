@@ -7,6 +7,7 @@ import time
 
 from lycosa.checked import checked
 from lycosa.errors import LycosaError, StorageError, StorageFull
+from lycosa.observe.turns import Turns
 from lycosa.sink import Sink
 from lycosa.stages import Follow, Log
 from lycosa.store.patient import Patience
@@ -45,8 +46,15 @@ class Follower:
         self._error: Exception | None = None
         #: The sink's position after its last commit, for other threads: only the sink's own thread calls the sink.
         self._committed = 0
+        #: What its thread does: queue, read, write, commit, idle, full disk.
+        self.turns = Turns()
         self._reader = self._patiently_open()
         self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """The name of the output."""
+        return self._output
 
     def start(self) -> None:
         """Start to follow."""
@@ -114,9 +122,12 @@ class Follower:
             # Checked before reading: records from before the end are still read.
             ending = self._ending.is_set()
             before = self._reader.position()
+            self.turns("queue")
             with self._turn:
+                self.turns("read")
                 outcomes = self._reader.read(sink.rows, self._bytes)
                 after = self._reader.position()
+                self.turns("write")
                 pending += checked(Sink, sink, "write", sink.write(outcomes, after)) or 0
                 del outcomes
             now = time.monotonic()
@@ -128,14 +139,18 @@ class Follower:
             if after == before:
                 if ending:
                     break
+                self.turns("idle")
                 self._ending.wait(PAUSE)
+        self.turns("queue")
         with self._turn:
             self._commit(after)
             sink.close()
+        self.turns("idle")
         self._patience.written(self._output)
 
     def _commit(self, position: int) -> None:
         """Commit, and store the committed position."""
+        self.turns("commit")
         self._sink.commit(position)
         self._committed = self._said()
 
@@ -147,6 +162,7 @@ class Follower:
         """Wait if the disk is full; raises any other error, and StorageFull if the crawl ends meanwhile."""
         if not is_full(error):
             raise error
+        self.turns("full disk")
         if not self._patience.wait(self._output):
             raise StorageFull(
                 f"the disk of {self._output} is full; its missing rows are in the log and are added next time"
