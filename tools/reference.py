@@ -72,6 +72,8 @@ REPORT = {
     "log_bytes": "the log's end, in bytes",
     "outputs": "the outputs",
     "output_positions": "up to which position of the log each output is committed",
+    "outputs_away": "outputs that do not answer, and why: they are tried again",
+    "held": "whether nothing is fetched since an output is `store.behind_bytes` behind the log",
     "stuck": "what does not move: `what`, `at`, `seconds`, `host`, `url` (`observe.stuck_after`)",
     "price": "`observe.price`",
     "full_disks": "paths that wait for disk space",

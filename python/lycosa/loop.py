@@ -27,11 +27,18 @@ class Control:
         """Start with no request to stop."""
         self.stopping = False
         self.aborting = False
+        #: Whether nothing more is taken for now; asked in each turn.
+        self.holds: Callable[[], bool] | None = None
         self.is_over = False  # by an error, or because the caller has left: nobody waits for disk space any more
 
     def stop(self) -> None:
         """Take no new work; finish the requests in flight."""
         self.stopping = True
+
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing more is taken for now: an output is too far behind."""
+        return self.holds is not None and self.holds()
 
     def abort(self) -> None:
         """End at once: requests in flight are cancelled, and their URLs stay waiting."""
@@ -48,16 +55,17 @@ def run(stages: Stages, control: Control, look: Callable[[], None] | None = None
     while not frontier.idle():
         if look is not None:
             look()
-        if not control.stopping:
+        is_held = control.is_held
+        if not control.stopping and not is_held:
             requests = frontier.take(fetch.free())
             turn("log")
             log.append_leases(requests)
             turn("fetch")
             fetch.submit(requests)
-        elif control.aborting or fetch.in_flight() == 0:
+        elif control.stopping and (control.aborting or fetch.in_flight() == 0):
             break
         # A stopping crawl takes nothing more: it waits for outcomes only.
-        within = LONGEST_WAIT if control.stopping else frontier.wait()
+        within = LONGEST_WAIT if control.stopping or is_held else frontier.wait()
         turn("fetch")
         responses = fetch.completed(BATCH, within)
         turn("parse")

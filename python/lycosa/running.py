@@ -142,11 +142,13 @@ class Running:
                 with contextlib.suppress(OSError):
                     directory.record_file.unlink(missing_ok=True)
             raise
+        control.holds = self._is_held
         # All outputs are open before the first of their threads starts.
         self._outputs.start()
         if self._keeper is not None:
             self._keeper.start()
         self._retain_at, self._check_at = time.monotonic() + RETAIN, 0.0
+        self._held = False  # whether outputs are too far behind
         self._watchdog = Watchdog(self._stuck)
         self._watchdog.start()
         self._served: StatusServer | None = None
@@ -155,6 +157,25 @@ class Running:
 
             self._served = serve(job.observe.http, self.report, lambda: self._watchdog.stuck)
             logger.info("metrics, health and report on http://%s", self._served.address)
+
+    def _is_held(self) -> bool:
+        """Whether an output is so far behind that nothing more is to be fetched."""
+        is_held = self._outputs.behind(self._log.end()) > self._plan.job.store.behind_bytes
+        if is_held != self._held:
+            self._held = is_held
+            if is_held:
+                text = (
+                    "nothing more is fetched until outputs are less than store.behind_bytes = %d behind the log: %s"
+                )
+                logger.warning(text, self._plan.job.store.behind_bytes, self._slowest_output())
+            else:
+                logger.info("outputs have caught up; the crawl goes on")
+        return is_held
+
+    def _slowest_output(self) -> str:
+        """The output that is behind most."""
+        slowest = min(self._outputs.followers, key=lambda one: one.position())
+        return slowest.away or f"output {slowest.url} is slow"
 
     def _stuck(self) -> list[Stuck]:
         """What does not move now."""
@@ -238,6 +259,8 @@ class Running:
             found["proxies"] = self._keeper.dry_since
         if str(self._directory.path) in self._patience.full():
             found["disk"] = None
+        if self._held:
+            found["outputs"] = None
         return found
 
     def check(self) -> None:
@@ -351,6 +374,8 @@ class Running:
             "log_bytes": self.stages.log.end(),
             "outputs": [sink.url for sink in self._plan.outputs],
             "output_positions": {one.url: one.position() for one in self._outputs.followers},
+            "outputs_away": self._outputs.away(),
+            "held": self._held,
             "stuck": [one._asdict() for one in self._watchdog.stuck],
             "price": self._plan.job.observe.price,
             "full_disks": self._patience.full(),

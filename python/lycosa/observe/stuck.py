@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from lycosa.observe.turns import Turns
 
 #: Turns in which a lane or an output waits for something else, as it should.
-WAITING = frozenset({"start", "caller", "queue", "idle", "full disk"})
+WAITING = frozenset({"start", "caller", "queue", "idle", "full disk", "away"})
 
 
 class Stuck(NamedTuple):

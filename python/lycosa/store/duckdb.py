@@ -7,7 +7,9 @@ has a DuckDB file open for writing, and then no other one reads it: while the cr
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.util
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -148,4 +150,7 @@ class DuckdbSink(TableSink):
             yield self._connection
         except duckdb.Error as error:
             self.close()
-            raise failed(self.url, error) from None
+            # The library has no codes for what the system said.
+            if os.strerror(errno.ENOSPC) in str(error):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path)) from None
+            raise failed(self.url, error, is_away=isinstance(error, duckdb.IOException)) from None

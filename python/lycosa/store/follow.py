@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 
 from lycosa.checked import checked
-from lycosa.errors import LycosaError, StorageError, StorageFull
+from lycosa.errors import LycosaError, OutputAway, StorageError, StorageFull
 from lycosa.observe.turns import Turns
 from lycosa.sink import Sink
 from lycosa.stages import Follow, Log
@@ -14,8 +15,13 @@ from lycosa.store.patient import Patience
 from lycosa.store.replace import is_full
 from lycosa.store.restart import gap
 
+logger = logging.getLogger("lycosa")
+
 #: Interval, in seconds, at which a follower that has caught up checks for new records.
 PAUSE = 0.2
+
+#: Seconds until an output that does not answer is tried again, at first and at most; and further tries at the end.
+FIRST_PAUSE, LONGEST_PAUSE, LAST_TRIES = 1.0, 30.0, 5
 
 
 class Follower:
@@ -48,6 +54,9 @@ class Follower:
         self._committed = 0
         #: What its thread does: queue, read, write, commit, idle, full disk.
         self.turns = Turns()
+        self._tries, self._last_tries = 0, LAST_TRIES
+        #: Why the output is not written now, while it is tried again; `None`: it is.
+        self.away: str | None = None
         self._reader = self._patiently_open()
         self._thread: threading.Thread | None = None
 
@@ -85,13 +94,15 @@ class Follower:
                     return
                 except OSError as error:
                     self._wait_for_room(error)
-                    self._reader = self._patiently_open()
+                except OutputAway as error:
+                    self._wait_for_answer(error)
+                self._reader = self._patiently_open(is_open=True)
         except BaseException as error:
             # Also SystemExit and a Rust library's PanicException, which would end the thread silently.
             self._error = self._explained(error)
 
-    def _patiently_open(self) -> Follow:
-        """Open the sink at its last commit."""
+    def _patiently_open(self, *, is_open: bool = False) -> Follow:
+        """Open the sink at its last commit. is_open: it was before, so that it is waited for while it is away."""
         while True:
             try:
                 first = self._log.first()
@@ -105,6 +116,11 @@ class Follower:
                 if not is_full(error):
                     raise self._explained(error) from None
                 self._wait_for_room(error)
+                continue
+            except OutputAway as error:
+                if not is_open:
+                    raise
+                self._wait_for_answer(error)
                 continue
             except KeyboardInterrupt:
                 raise
@@ -153,10 +169,36 @@ class Follower:
         self.turns("commit")
         self._sink.commit(position)
         self._committed = self._said()
+        self._is_back()
 
     def _said(self) -> int:
         """Return the sink's committed position."""
         return checked(Sink, self._sink, "committed", self._sink.committed()) or 0
+
+    def _wait_for_answer(self, error: OutputAway) -> None:
+        """Wait until the next try; raises the error if the crawl ends meanwhile and no more tries are left."""
+        if self.away is None:
+            logger.warning("%s; it is tried again, and its rows are in the log", error)
+        self.away = str(error)
+        self._tries += 1
+        self.turns("away")
+        if self._ending.is_set():
+            self._last_tries -= 1
+            if self._last_tries < 0:
+                text = f"{error}; its missing rows are in the log and are added next time"
+                raise StorageError(text) from None
+        self._sleep(min(FIRST_PAUSE * 2 ** (self._tries - 1), LONGEST_PAUSE))
+
+    def _sleep(self, seconds: float) -> None:
+        """Wait; at the end of the crawl a second at most."""
+        if self._ending.wait(seconds):
+            time.sleep(min(seconds, FIRST_PAUSE))
+
+    def _is_back(self) -> None:
+        """Take note that the output was committed."""
+        if self.away is not None:
+            logger.info("output %s answers again", self._output)
+        self.away, self._tries, self._last_tries = None, 0, LAST_TRIES
 
     def _wait_for_room(self, error: OSError) -> None:
         """Wait if the disk is full; raises any other error, and StorageFull if the crawl ends meanwhile."""

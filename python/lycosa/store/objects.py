@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
-from lycosa.errors import LycosaError, SettingError, StorageError
+from lycosa.errors import LycosaError, OutputAway, SettingError, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import Sink, SinkJob
 from lycosa.store.restart import check_restart
@@ -208,7 +208,7 @@ class ObjectSink(Sink):
         """Ask the store. Raises FileNotFoundError if there is no such object, else StorageError."""
         import obstore
         import obstore.store
-        from obstore.exceptions import BaseError
+        from obstore.exceptions import BaseError, GenericError
 
         try:
             if self._made is None:
@@ -221,5 +221,7 @@ class ObjectSink(Sink):
         except FileNotFoundError:
             raise
         except (BaseError, OSError, ValueError) as error:
-            made = StorageError(f"{self.url}: {str(error).partition(': <?xml')[0].splitlines()[0][:300]}")
-            raise made from None
+            text = f"{self.url}: {str(error).partition(': <?xml')[0].splitlines()[0][:300]}"
+            # Nobody listens, or a server has trouble; refusals have classes of their own.
+            is_away = isinstance(error, GenericError | ConnectionError | TimeoutError)
+            raise (OutputAway if is_away else StorageError)(text) from None

@@ -115,7 +115,7 @@ class PostgresSink(TableSink):
             with psycopg.connect(self.database, connect_timeout=CONNECT, autocommit=True) as connection:
                 return connection.execute(query, values).fetchall()
         except psycopg.Error as error:
-            raise failed(self.url, error) from None
+            raise failed(self.url, error, is_away=isinstance(error, psycopg.OperationalError)) from None
 
     def _run(self, statements: list[str]) -> None:
         """Run statements, and commit them."""
@@ -137,4 +137,4 @@ class PostgresSink(TableSink):
             connection, self._connection = self._connection, None
             if connection is not None:
                 connection.close()
-            raise failed(self.url, error) from None
+            raise failed(self.url, error, is_away=isinstance(error, psycopg.OperationalError)) from None

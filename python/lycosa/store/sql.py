@@ -14,7 +14,7 @@ from typing import ClassVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from lycosa import _core
-from lycosa.errors import SettingError, StorageError
+from lycosa.errors import OutputAway, SettingError, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import Sink, SinkJob, scheme_of
 from lycosa.store.file_sink import needs_bodies, path_of
@@ -178,8 +178,8 @@ def file_of(url: str, scheme: str) -> Path:
     return Path(unquote(parts.path))
 
 
-def failed(url: str, error: Exception) -> StorageError:
-    """Return the error of a database that refuses."""
-    made = StorageError(f"{url}: {str(error).strip()}")
+def failed(url: str, error: Exception, *, is_away: bool = False) -> StorageError:
+    """Return the error of a database that refuses. is_away: it may answer later."""
+    made = (OutputAway if is_away else StorageError)(f"{url}: {str(error).strip()}")
     made.__cause__ = error
     return made

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -74,16 +76,17 @@ class SqliteSink(TableSink):
         """See ``TableSink``."""
         rows, length = outcomes.tuples(self.fields)
         source = f"VALUES ({', '.join('?' for _ in self.fields)})"
-        self._writing().executemany(upsert(self.table, self.fields, source), rows)
+        with self._working() as connection:
+            connection.executemany(upsert(self.table, self.fields, source), rows)
         return length
 
     def keep(self, position: int) -> None:
         """See ``TableSink``."""
-        connection = self._writing()
         statement = f"INSERT INTO {POSITIONS} VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
         statement += "job = excluded.job, position = excluded.position"
-        connection.execute(statement, (self.table, self.job.id, position))
-        connection.commit()
+        with self._working() as connection:
+            connection.execute(statement, (self.table, self.job.id, position))
+            connection.commit()
 
     def close(self) -> None:
         """Close the file: everything is committed."""
@@ -113,6 +116,21 @@ class SqliteSink(TableSink):
             except sqlite3.Error as error:
                 raise failed(self.url, error) from None
         return self._connection
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[sqlite3.Connection]:
+        """The connection with the transaction of rows. An error ends it: the rows come again.
+
+        Raises OSError for a full disk, OutputAway while another program has the file locked.
+        """
+        try:
+            yield self._writing()
+        except sqlite3.Error as error:
+            self.close()
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code == sqlite3.SQLITE_FULL:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path)) from None
+            raise failed(self.url, error, is_away=code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)) from None
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
