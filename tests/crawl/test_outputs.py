@@ -1,4 +1,4 @@
-"""All outputs at once, in a crawl that is killed again and again: each has each row once, as foreign readers see it."""
+"""All outputs at once, in a crawl that is killed again and again: each row once, as foreign readers see it."""
 
 from __future__ import annotations
 

@@ -23,6 +23,8 @@ def turns_in(stage: str, seconds: float) -> Turns:
 
 @dataclass
 class Output:
+    """An output, from outside."""
+
     url: str
     turns: Turns
 
