@@ -43,16 +43,10 @@ def metadata(report: Report, options: Options, cores: Cores, folder: Path) -> No
             Figure.of(f"{name}: {field} of {len(known)} pages", "part right", [rate]) for name, rate in rates.items()
         ]
         for name in others:
-            if name in rates:
-                report.claims.append(
-                    Claim.at_least(
-                        f"extract.{field}.{name}",
-                        f"{field}: part right, ours less {name}'s",
-                        rates["lycosa"] - rates[name],
-                        "",
-                        0.0,
-                    )
-                )
+            # Without the peer nothing is shown.
+            more = rates["lycosa"] - rates[name] if name in rates else None
+            text = f"{field}: part right, ours less {name}'s"
+            report.claims.append(Claim.at_least(f"extract.{field}.{name}", text, more, "", 0.0))
 
 
 def is_right(field: str, gold: str, found: str | None) -> bool:

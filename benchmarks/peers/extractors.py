@@ -1,7 +1,8 @@
 """Extractors of main text, each behind one function: HTML as bytes, and the URL; returns the text.
 
 `python -m benchmarks.peers.extractors NAME <FRAMES >FRAMES`: frames in are pages (URL, HTML, each with its length
-before it), frames out are CPU nanoseconds (8 bytes) and the text, with its length before both.
+before it), frames out are CPU nanoseconds (8 bytes) and the text, with its length before both. Each is called as its
+documentation says, and is told what it wants to be told.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from typing import IO
+from typing import IO, NamedTuple
 
 Extract = Callable[[bytes, str], str]
 
@@ -22,6 +23,12 @@ def _lycosa() -> Extract:
     return lambda html, url: lycosa.extract(html, url=url).text
 
 
+def _density_paper() -> Extract:
+    import lycosa
+
+    return lambda html, url: lycosa.extract(html, url=url, method="density-paper").text
+
+
 def _trafilatura() -> Extract:
     # As the corpus's own scorer calls it.
     extract = importlib.import_module("trafilatura").extract
@@ -29,8 +36,8 @@ def _trafilatura() -> Extract:
 
 
 def _rs_trafilatura() -> Extract:
-    extract = importlib.import_module("rs_trafilatura").extract
-    return lambda html, url: str(extract(html.decode("utf-8", "replace"), url=url or None).main_content or "")
+    extract = importlib.import_module("rs_trafilatura").extract_bytes
+    return lambda html, url: str(extract(html, url=url or None).main_content or "")
 
 
 def _resiliparse() -> Extract:
@@ -49,9 +56,14 @@ def _justext() -> Extract:
     return lambda html, url: "\n".join(p.text for p in module.justext(html, stoplist) if not p.is_boilerplate)
 
 
-def _magic_html() -> Extract:
+def _magic_html(html_type: str = "article") -> Extract:
     extractor = importlib.import_module("magic_html").GeneralExtractor()
-    return lambda html, url: _text_of(extractor.extract(html.decode("utf-8", "replace"), base_url=url)["html"])
+
+    def extract(html: bytes, url: str) -> str:
+        found = extractor.extract(html.decode("utf-8", "replace"), base_url=url, html_type=html_type)
+        return _text_of(found["html"])
+
+    return extract
 
 
 def _gne() -> Extract:
@@ -59,17 +71,31 @@ def _gne() -> Extract:
     return lambda html, url: extractor.extract(html.decode("utf-8", "replace"))["content"]
 
 
-#: By name: how it is made ready, and the distributions that it needs.
-EXTRACTORS: dict[str, tuple[Callable[[], Extract], tuple[str, ...]]] = {
-    "lycosa": (_lycosa, ()),
-    "rs-trafilatura": (_rs_trafilatura, ("rs-trafilatura",)),
-    "trafilatura": (_trafilatura, ("trafilatura",)),
-    "resiliparse": (_resiliparse, ("resiliparse",)),
-    "readability-lxml": (_readability, ("readability-lxml",)),
-    "jusText": (_justext, ("justext",)),
-    "magic-html": (_magic_html, ("magic-html",)),
-    "GNE": (_gne, ("gne",)),
+class Extractor(NamedTuple):
+    """An extractor: how it is made ready, the distributions that it needs, and its settings."""
+
+    make: Callable[[], Extract]
+    needs: tuple[str, ...] = ()
+    settings: str = "its defaults"
+
+
+#: By name.
+EXTRACTORS = {
+    "lycosa": Extractor(_lycosa),
+    "density-paper": Extractor(_density_paper, (), "Zhu et al. 2013, as published, in Lycosa"),
+    "rs-trafilatura": Extractor(_rs_trafilatura, ("rs-trafilatura",)),
+    "trafilatura": Extractor(
+        _trafilatura, ("trafilatura",), "with tables, without comments, as the scorer of the corpora calls it"
+    ),
+    "resiliparse": Extractor(_resiliparse, ("resiliparse",), "main content only"),
+    "readability-lxml": Extractor(_readability, ("readability-lxml",)),
+    "jusText": Extractor(_justext, ("justext",), "the stop words of English, whatever the language of a page"),
+    "magic-html": Extractor(_magic_html, ("magic-html",), "told which pages are forums"),
+    "GNE": Extractor(_gne, ("gne",)),
 }
+
+#: Extractors that are told what a page is, by the kinds that they are told.
+TOLD: dict[tuple[str, str], Callable[[], Extract]] = {("magic-html", "forum"): lambda: _magic_html("forum")}
 
 
 #: Elements whose text is apart from what is around them.
@@ -106,9 +132,10 @@ def _text_of(html: str) -> str:
     return str(root.text_content())
 
 
-def main(name: str) -> None:
-    """Extract until the input ends; a page on which it fails has no text."""
-    extract, source, sink = EXTRACTORS[name][0](), sys.stdin.buffer, sys.stdout.buffer
+def main(name: str, kind: str = "") -> None:
+    """Extract until the input ends; a page on which it fails has no text. kind: of all pages, for who is told."""
+    make = TOLD.get((name, kind), EXTRACTORS[name].make)
+    extract, source, sink = make(), sys.stdin.buffer, sys.stdout.buffer
     extract(
         b"<html><body><p>Whatever is made at the first page is not counted.</p></body></html>", "http://a.example/"
     )
@@ -131,4 +158,4 @@ def _frame(source: IO[bytes]) -> bytes | None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -445,14 +445,14 @@ class Parse(Section):
     template_sites: int = Field(
         1_000,
         ge=0,
-        le=1_000_000,
+        le=20_000,
         description="hosts of which is learnt what their pages have in common, which is no main text; each takes up "
-        "to 35 KB. Where there are more, the one that was longest without a page is forgotten. 0: none",
+        "to 35 KB, beside `memory`. Where there are more, the one that was longest without a page is forgotten. 0: none",
     )
     refusals: bool = Field(
         True,
         description="whether a page that is no content (a challenge, a block, a login, a parked domain, a page that "
-        "is not there) is a failure whatever its status",
+        "is not there) is a failure although its status is one of success",
     )
 
 

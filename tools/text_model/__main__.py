@@ -11,12 +11,12 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from tools.text_model import STAGES
 from tools.text_model.corpus import FOLDS, pages
 from tools.text_model.described import Blocks
 from tools.text_model.kinds import kind_of
 from tools.text_model.scores import report
-from tools.text_model.training import Training, encoded, prepare
+from tools.text_model.source import source
+from tools.text_model.training import Training, prepare
 
 MODELS = Path(__file__).parents[2] / "crates" / "text" / "models"
 
@@ -35,28 +35,27 @@ def main() -> None:
     )
     best = {page.name: blocks.choose(page, page.labels) for page in found}
     print("what the best choice of blocks would reach:", *report(found, best), sep="\n", flush=True)
-    texts: list[dict[str, str]] = [{} for _ in range(STAGES)]
+    texts = dict[str, str]()
     right, all_kinds = Counter[str](), Counter[str]()
     for fold in range(FOLDS):
         learnt = training.learn(set(range(FOLDS)) - {fold})
+        blocks.learn(*training.encoded(learnt))
         for page in (page for page in found if page.fold == fold):
-            for made, found_of in zip(texts, training.judge(page, learnt), strict=True):
-                made[page.name] = blocks.choose(page, found_of)
+            texts[page.name] = blocks.text(page)
             if page.kind.startswith("wcxb"):
                 all_kinds[page.kind] += 1
                 guess = int(training.kinds.probabilities(page, learnt.kinds).argmax())
                 right[page.kind] += guess == kind_of(page)
         print(f"fold {fold + 1} of {FOLDS}", flush=True)
     print("kinds:", *(f"{kind} {right[kind]} of {count}" for kind, count in all_kinds.items()), sep="\n  ")
-    for count, made in enumerate(texts, start=1):
-        print(f"{count} of {STAGES} models:", *report(found, made), sep="\n", flush=True)
+    print("held out:", *report(found, texts), sep="\n", flush=True)
     if arguments.write:
         MODELS.mkdir(exist_ok=True)
         learnt = training.learn(set(range(FOLDS)))
-        (MODELS / "words.bin").write_bytes(learnt.tables)
-        (MODELS / "kinds.bin").write_bytes(training.kinds.encoded(learnt.kinds))
-        for name, model in zip(("first", "second"), learnt.models, strict=True):
-            (MODELS / f"{name}.bin").write_bytes(encoded(model))
+        names = ("words", "kinds", "first", "second")
+        for name, content in zip(names, training.encoded(learnt), strict=True):
+            (MODELS / f"{name}.bin").write_bytes(content)
+        (MODELS / "source.txt").write_text(f"{source()}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,16 @@ class Blocks:
         chosen = [text for text, is_it in zip(page.texts, is_chosen, strict=True) if is_it]
         return "\n".join([*chosen, page.stated])
 
+    def learn(self, tables: bytes, kinds: bytes, first: bytes, second: bytes) -> None:
+        """Choose texts by these models from now on."""
+        self._send(b"M" + tables, kinds, first, second)
+
+    def text(self, page: Page, is_boilerplate: NDArray[np.bool_] | None = None) -> str:
+        """The text of a page by the models, as Lycosa gives it. is_boilerplate: of each block."""
+        flags = b"" if is_boilerplate is None else is_boilerplate.astype(np.uint8).tobytes()
+        out = self._send(b"U" + page.url.encode(), b"X" + page.html, flags)
+        return out.read(int(struct.unpack("<I", out.read(4))[0])).decode()
+
     def stated(self, page: Page) -> str:
         """What a page states in place of a text that it has not."""
         out = self._send(b"F" + page.html)

@@ -101,6 +101,11 @@ class Training:
                     }
         return learnt
 
+    def encoded(self, learnt: Learnt) -> tuple[bytes, bytes, bytes, bytes]:
+        """What is learnt as Lycosa reads it: tables of words, kinds, both models of blocks."""
+        first, second = map(encoded, learnt.models)
+        return learnt.tables, self.kinds.encoded(learnt.kinds), first, second
+
     def judge(self, page: Page, learnt: Learnt) -> list[Rows]:
         """The probabilities of a page's blocks, by each model."""
         found: list[Rows] = []

@@ -17,7 +17,7 @@ use lycosa_records::usage::{UsagePreference, refused_use, restrict};
 use lycosa_records::{MAX_ROBOTS_BYTES, Outcome, Purpose, Received, Response};
 use lycosa_url::{Base, CrawlUrl, Failure, FailureKind};
 
-pub use barrier::guard;
+pub use barrier::{caught, guard};
 pub use charset::{decode_text, decode_text_within, detect};
 pub use settings::{MEMORY_BYTES, Settings, Source, Sources, TextMethod};
 

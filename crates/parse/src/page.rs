@@ -2,7 +2,6 @@
 //! no content.
 
 use std::borrow::Cow;
-use std::sync::PoisonError;
 
 use encoding_rs::Encoding;
 use lycosa_dom::{Limits, Tree};
@@ -66,23 +65,16 @@ fn read_tree(html: &str, size: usize, outcome: &mut Outcome, settings: &Settings
     let url = outcome.url().as_str();
     let text = match method {
         TextMethod::Lycosa => {
-            let is_boilerplate = boilerplate(outcome, &blocks, settings);
-            text_of(&Page::of(tree, blocks, url, &is_boilerplate), url, settings)
+            let templates = settings.templates.as_deref();
+            let is_boilerplate = templates.map(|known| known.learn(outcome.url().host(), url, &blocks));
+            text_of(&Page::of(tree, blocks, url, &is_boilerplate.unwrap_or_default()), url, settings)
         }
         TextMethod::DensityPaper => published(&tree, html, url),
     };
     outcome.text = Some(Box::new(text));
 }
 
-/// Of each block, whether other pages of its host have it; nothing: that is not looked for.
-fn boilerplate(outcome: &Outcome, blocks: &Blocks, settings: &Settings) -> Vec<bool> {
-    let templates = settings.templates.as_ref().map(|templates| templates.lock());
-    // A thread that has panicked may have left one page half learnt, which changes little.
-    let templates = templates.map(|locked| locked.unwrap_or_else(PoisonError::into_inner));
-    templates.map(|mut known| known.learn(outcome.url().host(), blocks)).unwrap_or_default()
-}
-
-/// Limits of a tree: as much memory as a reader of the bytes may use for links and text.
+/// Limits of a tree: at least so much that a page of usual size is whole.
 fn limits(settings: &Settings) -> Limits {
     Limits { bytes: settings.memory_bytes.max(Limits::default().bytes), ..Limits::default() }
 }
@@ -97,20 +89,22 @@ fn text_of(page: &Page, url: &str, settings: &Settings) -> PageText {
         confidence: (page.confidence * 1_000.0) as u32,
         kind: page.kind.map_or("other", kind::name).into(),
         markdown: markdown.into(),
-        ..described(&page.tree, page.text(), url)
+        ..described(&page.tree, page.text(), &page.text_alone(), url)
     }
 }
 
 /// The same, by the published method.
 fn published(tree: &Tree, html: &str, url: &str) -> PageText {
-    PageText { kind: "other".into(), ..described(tree, density::extract(html), url) }
+    let text = density::extract(html);
+    PageText { kind: "other".into(), ..described(tree, text.clone(), &text, url) }
 }
 
-/// A text, with what its page states.
-fn described(tree: &Tree, text: String, url: &str) -> PageText {
+/// A text, with what its page states. alone: the text that the page has whatever is known of others: by it pages are the same, whenever
+/// they are fetched.
+fn described(tree: &Tree, text: String, alone: &str, url: &str) -> PageText {
     let stated = Metadata::of(tree, url);
     // Pages without a text are no duplicates of each other.
-    let fingerprint = (!text.trim().is_empty()).then(|| Fingerprint::of(&text));
+    let fingerprint = (!alone.trim().is_empty()).then(|| Fingerprint::of(alone));
     let digest =
         fingerprint.map(|found| found.digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
     PageText {
@@ -132,11 +126,14 @@ fn described(tree: &Tree, text: String, url: &str) -> PageText {
 fn refuse(outcome: &mut Outcome, html: &str, tree: &Tree, blocks: &Blocks) -> bool {
     let Some(status) = outcome.received().map(|received| received.status) else { return false };
     let fields = fields_of(outcome);
-    let Some(Refusal { kind, mark }) = refusal(&Seen::of(tree, blocks, html, &borrowed(&fields), status))
+    let Some(Refusal { kind, mark, is_vendors }) =
+        refusal(&Seen::of(tree, blocks, html, &borrowed(&fields), status))
     else {
         return false;
     };
-    let Some(failure) = failure_of(kind).filter(|kind| counts(*kind, status)) else { return false };
+    let Some(failure) = failure_of(kind).filter(|kind| counts(*kind, is_vendors, status)) else {
+        return false;
+    };
     let failure = Failure::new(failure, format!("status {status}, by {mark:?}"));
     // What the site asks for in its head, such as a pause, holds nevertheless.
     let refused = outcome.received().cloned().map(Box::new);
@@ -146,11 +143,16 @@ fn refuse(outcome: &mut Outcome, html: &str, tree: &Tree, blocks: &Blocks) -> bo
 }
 
 /// Whether a page of some status is told by what it says: other statuses than those of success say themselves that there is no page, but
-/// not that a challenge or a limit is the reason.
-fn counts(kind: FailureKind, status: u16) -> bool {
+/// not that a challenge or a limit is the reason. That a server forbids a page is no trouble of its host: a block is one by the marks of
+/// who blocks.
+fn counts(kind: FailureKind, is_vendors: bool, status: u16) -> bool {
     use FailureKind as K;
-    (200..300).contains(&status)
-        || (status >= 400 && matches!(kind, K::PageChallenge | K::PageBlocked | K::PageRateLimited))
+    let is_reason = match kind {
+        K::PageChallenge | K::PageRateLimited => true,
+        K::PageBlocked => is_vendors,
+        _ => false,
+    };
+    (200..300).contains(&status) || (status >= 400 && is_reason)
 }
 
 /// The failure of a kind of refusals; `None`: such a page has links that may be followed.

@@ -1,6 +1,6 @@
 //! Settings of the parser.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use lycosa_text::templates::Templates;
 use lycosa_url::CanonicalRules;
@@ -45,7 +45,7 @@ pub struct Settings {
     /// Whether a page that is no content becomes a failure.
     pub refusals: bool,
     /// What pages of a site have in common, learnt while they come; `None`: it is not looked for.
-    pub templates: Option<Arc<Mutex<Templates>>>,
+    pub templates: Option<Arc<Templates>>,
 }
 
 impl Settings {

@@ -28,7 +28,8 @@ impl Attributes for Element<'_> {
 
 /// Looks at all elements, in the order of the page.
 pub(crate) fn collect(tree: &Tree, settings: &Settings) -> Found {
-    let mut reader = Reader { tree, settings, found: Found::default(), around: Around::default() };
+    let mut reader =
+        Reader { tree, settings, found: Found::default(), around: Around::default(), end_of_svg: None };
     if tree.is_cut() {
         reader.found.bounds.add(Bound::ParseMemory);
     }
@@ -38,6 +39,9 @@ pub(crate) fn collect(tree: &Tree, settings: &Settings) -> Found {
         if node == end_of_link {
             reader.found.in_anchor = None;
         }
+        if reader.end_of_svg == Some(node) {
+            reader.end_of_svg = None;
+        }
         if settings.contexts {
             reader.around.arrive(node);
         }
@@ -45,6 +49,8 @@ pub(crate) fn collect(tree: &Tree, settings: &Settings) -> Found {
             reader.enter(node, &mut parts);
         }
         match tree.text(node) {
+            // Of what is read as text whatever it looks like none is shown, in SVG neither.
+            Some(_) if is_source(tree.tag(tree.parent(node))) => {}
             Some(text) => reader.text(text),
             None => reader.element(node, &mut end_of_link),
         }
@@ -59,6 +65,8 @@ struct Reader<'a> {
     settings: &'a Settings,
     found: Found,
     around: Around,
+    /// The node behind the drawing that is read; [`NONE`]: it is the last.
+    end_of_svg: Option<NodeId>,
 }
 
 impl Reader<'_> {
@@ -111,7 +119,9 @@ impl Reader<'_> {
             Tag::Link => on_link(found, &element, settings),
             Tag::Base if has("href") => on_base(found, &element, settings),
             Tag::Meta if has("name") || is_refresh(tree, node) => on_meta(found, &element, settings),
-            Tag::Title if !found.title_done && !is_in_svg(tree, node) => {
+            // Titles of drawings are their own.
+            Tag::Svg if self.end_of_svg.is_none() => self.end_of_svg = Some(tree.after(node)),
+            Tag::Title if !found.title_done && self.end_of_svg.is_none() => {
                 for text in tree.children(node).filter_map(|child| tree.text(child)) {
                     found.push_title(text, settings);
                 }
@@ -222,16 +232,9 @@ fn is_refresh(tree: &Tree, node: NodeId) -> bool {
     tree.attribute(node, "http-equiv").is_some_and(|is| is.eq_ignore_ascii_case("refresh"))
 }
 
-/// Whether an element is in a drawing, whose titles are its own.
-fn is_in_svg(tree: &Tree, node: NodeId) -> bool {
-    let mut up = tree.parent(node);
-    while up != NONE {
-        if tree.tag(up) == Tag::Svg {
-            return true;
-        }
-        up = tree.parent(up);
-    }
-    false
+/// Whether the text of an element is a source or a value, which no browser shows as text.
+fn is_source(tag: Tag) -> bool {
+    matches!(tag, Tag::Script | Tag::Style | Tag::Template | Tag::Textarea | Tag::Title)
 }
 
 #[cfg(test)]
@@ -292,6 +295,20 @@ mod tests {
         finish(collect(&tree, &settings), &mut outcome, &settings);
         let anchors: Vec<_> = outcome.links.iter().map(|link| link.details.anchor.to_owned()).collect();
         assert_eq!(anchors, ["Text", ""]);
+    }
+
+    #[test]
+    fn sources_of_scripts_are_not_around_links() {
+        let settings = Settings { contexts: true, ..Settings::default() };
+        let html = "<div>Before<script>no()</script> <a href=/1>x<svg><style>.a{}</style><title>no</title></svg></a> after</div>";
+        assert_eq!(links(html, &settings)[0].1, "Before x after");
+    }
+
+    #[test]
+    fn titles_of_drawings_are_not_the_pages() {
+        let titles = "<title>".repeat(100_000);
+        let found = collect(&parse(&format!("<svg>{titles}"), &Limits::default()), &Settings::default());
+        assert!(!found.title_done);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lycosa_frontier::Ahead;
@@ -416,10 +416,10 @@ impl Job {
     }
 
     /// What pages of a site have in common, if main texts are looked for.
-    fn templates(&self) -> Option<Arc<Mutex<Templates>>> {
+    fn templates(&self) -> Option<Arc<Templates>> {
         let sites = self.parse.template_sites;
         let is_wanted = sites > 0 && self.text_method() == Some(TextMethod::Lycosa);
-        is_wanted.then(|| Arc::new(Mutex::new(Templates::new(sites))))
+        is_wanted.then(|| Arc::new(Templates::new(sites)))
     }
 
     /// How the main text of pages is found, if outputs have something that is made of it.

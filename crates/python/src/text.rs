@@ -1,6 +1,7 @@
 //! Text of pages.
 
 use lycosa_dom::{Limits, parse};
+use lycosa_parse::caught;
 use lycosa_text::blocks::Blocks;
 use lycosa_text::extract::{Page, Role};
 use lycosa_text::fingerprint::Fingerprint;
@@ -12,7 +13,7 @@ use lycosa_text::refusal::{Seen, refusal};
 use lycosa_text::{density, is_binary};
 use pyo3::prelude::*;
 
-use crate::errors::setting;
+use crate::errors::{setting, unreadable};
 
 /// Adds this file's names.
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -33,7 +34,12 @@ fn fingerprint(py: Python<'_>, text: &str) -> (u64, [u8; 16]) {
 pub(crate) struct ExtractedPage {
     /// `None`: the bytes are no text, or the method looks at no tree.
     page: Option<Page>,
+    /// The page's own, or empty.
+    url: String,
     metadata: Metadata,
+    /// Whether it has more blocks than are looked at.
+    #[pyo3(get)]
+    is_cut: bool,
     #[pyo3(get)]
     text: String,
     #[pyo3(get)]
@@ -44,7 +50,8 @@ pub(crate) struct ExtractedPage {
     refusal: Option<&'static str>,
     #[pyo3(get)]
     simhash: u64,
-    digest: [u8; 16],
+    /// `None`: there is no text.
+    digest: Option<[u8; 16]>,
 }
 
 /// Reads a page. `content_type`: of its response, if there was one; `method`: `lycosa` or `density-paper`; `headers`: of its response,
@@ -66,7 +73,8 @@ fn extract_page(
         _ => return Err(setting("method", method, "lycosa or density-paper")),
     };
     let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    Ok(py.detach(|| ExtractedPage::of(body, url, content_type, is_published, (status, &headers))))
+    let read = || ExtractedPage::of(body, url, content_type, is_published, (status, &headers));
+    py.detach(|| caught(read)).map_err(|reason| unreadable(url, &reason))
 }
 
 impl ExtractedPage {
@@ -85,19 +93,25 @@ impl ExtractedPage {
         let tree = parse(&html, &Limits::default());
         let blocks = Blocks::of(&tree);
         let refusal = refusal(&Seen::of(&tree, &blocks, &html, headers, status)).map(|refusal| refusal.kind);
+        // As in a crawl: what such a page has is what there is without a browser.
+        let refusal = refusal.filter(|kind| *kind != "needs-script");
+        let is_cut = blocks.is_cut;
         let metadata = Metadata::of(&tree, url);
         let page = (!is_published).then(|| Page::of(tree, blocks, url, &[]));
         let text = page.as_ref().map_or_else(|| density::extract(&html), Page::text);
-        let Fingerprint { simhash, digest } = Fingerprint::of(&text);
+        // Pages without a text are no duplicates of each other.
+        let fingerprint = (!text.trim().is_empty()).then(|| Fingerprint::of(&text));
         ExtractedPage {
+            url: url.to_owned(),
+            is_cut,
             refusal,
             kind: page.as_ref().and_then(|page| page.kind).map_or("other", kind::name),
             confidence: page.as_ref().map(|page| page.confidence),
             page,
             metadata,
             text,
-            simhash,
-            digest,
+            simhash: fingerprint.map_or(0, |found| found.simhash),
+            digest: fingerprint.map(|found| found.digest),
         }
     }
 
@@ -105,13 +119,15 @@ impl ExtractedPage {
     fn binary() -> Self {
         ExtractedPage {
             page: None,
+            url: String::new(),
+            is_cut: false,
             metadata: Metadata::default(),
             text: String::new(),
             kind: "binary",
             confidence: None,
             refusal: None,
             simhash: 0,
-            digest: Fingerprint::of("").digest,
+            digest: None,
         }
     }
 }
@@ -136,8 +152,9 @@ impl ExtractedPage {
     }
 
     /// The main text as Markdown.
-    fn markdown(&self, py: Python<'_>, links: bool, images: bool) -> Option<String> {
-        py.detach(|| self.page.as_ref().map(|page| page.markdown(Options { links, images })))
+    fn markdown(&self, py: Python<'_>, links: bool, images: bool) -> PyResult<Option<String>> {
+        let write = || self.page.as_ref().map(|page| page.markdown(Options { links, images }));
+        py.detach(|| caught(write)).map_err(|reason| unreadable(&self.url, &reason))
     }
 
     /// The blocks of the main text: role, level, text.
@@ -158,14 +175,15 @@ impl ExtractedPage {
     }
 
     /// What people have written on the page: kind, author, day, text.
-    fn posts(&self, py: Python<'_>) -> Vec<(&'static str, String, String, String)> {
-        let found = py.detach(|| self.page.as_ref().map(|page| posts(&page.tree)).unwrap_or_default());
-        found.into_iter().map(|post| (post.kind, post.author, post.date, post.text)).collect()
+    fn posts(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String, String, String)>> {
+        let find = || self.page.as_ref().map(|page| posts(&page.tree)).unwrap_or_default();
+        let found = py.detach(|| caught(find)).map_err(|reason| unreadable(&self.url, &reason))?;
+        Ok(found.into_iter().map(|post| (post.kind, post.author, post.date, post.text)).collect())
     }
 
-    /// MD5 of the words of the text.
+    /// MD5 of the words of the text; `None`: there is none.
     #[getter]
-    fn digest(&self) -> [u8; 16] {
+    fn digest(&self) -> Option<[u8; 16]> {
         self.digest
     }
 }

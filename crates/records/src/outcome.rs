@@ -22,7 +22,7 @@ pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
 pub struct Outcome {
     /// The response.
     pub response: Response,
-    /// What was received, if it is refused as no content: the head, without the body. `response.result` says why.
+    /// What was received, if it is refused as no content. `response.result` says why.
     #[serde(default, skip_serializing_if = "is_default")]
     pub refused: Option<Box<Received>>,
     /// The body without content coding, if decoded; shares memory with the received body if it has no coding.
@@ -158,9 +158,12 @@ impl Outcome {
         let received = self.received().and_then(|received| received.body.memory());
         let own = |decoded: &&Bytes| received.is_none_or(|body| body.as_ptr() != decoded.as_ptr());
         let body = self.decoded.as_ref().filter(own).map_or(0, Bytes::len);
+        let refused =
+            self.refused.as_deref().and_then(|received| received.body.memory()).map_or(0, Bytes::len);
         let fields = memory_of(&self.fields);
         self.response.memory()
             + body
+            + refused
             + self.links.memory()
             + self.requests.iter().map(|request| size_of::<Request>() + request.memory()).sum::<usize>()
             + fields

@@ -8,6 +8,9 @@
 //!   K: a page; answered by how many words tell of its kind, and by these
 //!   S: a page of the site of the last URL; answered by a byte for each block: 1 if earlier pages of the site have it
 //!   C: a page; one more frame has the probabilities of its blocks (f32 each); answered by a byte for each: 1 if it is chosen
+//!   M: tables of words; three more frames have the models of kinds, and both of blocks; nothing is answered
+//!   X: a page with the last URL; one more frame has a byte for each block: 1 if it is boilerplate, or nothing; answered by the length of
+//!      the text that the last models choose, and by that
 //!   F: a page; answered by the length of what it states in place of a text that it has not, and by that
 //!   D: a page; two more frames have the probabilities of its kind, and first ones of its blocks (f32 each, or nothing);
 //!      answered by what they are
@@ -22,7 +25,7 @@ use lycosa_dom::{Limits, parse};
 use lycosa_text::blocks::Blocks;
 use lycosa_text::choice::choose;
 use lycosa_text::context::{COUNT, Context};
-use lycosa_text::extract::stated;
+use lycosa_text::extract::{Learnt, Page, stated};
 use lycosa_text::features::{NAMES, features};
 use lycosa_text::kind::words_of_page;
 use lycosa_text::templates::Templates;
@@ -41,7 +44,9 @@ fn main() -> io::Result<()> {
         let names = NAMES.iter().map(ToString::to_string).chain(context);
         return writeln!(into, "{}", names.collect::<Vec<_>>().join("\n"));
     }
-    let (mut tables, mut url, mut templates) = (Tables::default(), String::new(), Templates::new(SITES));
+    let (mut tables, mut url, templates) = (Tables::default(), String::new(), Templates::new(SITES));
+    let mut pages = 0u64;
+    let mut learnt = None;
     while let Some(given) = frame(&mut from)? {
         let Some((command, given)) = given.split_first() else { continue };
         match command {
@@ -68,6 +73,24 @@ fn main() -> io::Result<()> {
                 let (is_chosen, _) = choose(&Blocks::of(&tree), &numbers_of(&probabilities));
                 into.write_all(&is_chosen.into_iter().map(u8::from).collect::<Vec<_>>())?;
             }
+            b'M' => {
+                let (Some(kinds), Some(first), Some(second)) =
+                    (frame(&mut from)?, frame(&mut from)?, frame(&mut from)?)
+                else {
+                    break;
+                };
+                let read = Learnt::of(given, &kinds, &first, &second);
+                learnt = Some(read.ok_or_else(|| io::Error::other("these are no models"))?);
+            }
+            b'X' => {
+                let Some(flags) = frame(&mut from)? else { break };
+                let flags: Vec<_> = flags.into_iter().map(|flag| flag != 0).collect();
+                let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
+                let blocks = Blocks::of(&tree);
+                let text = Page::by(learnt.as_ref(), tree, blocks, &url, &flags).text();
+                put(&mut into, text.len() as u32)?;
+                into.write_all(text.as_bytes())?;
+            }
             b'F' => {
                 let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
                 let text = stated(&tree, &Blocks::of(&tree));
@@ -76,7 +99,9 @@ fn main() -> io::Result<()> {
             }
             b'S' => {
                 let tree = parse(&String::from_utf8_lossy(given), &Limits::default());
-                let flags = templates.learn(&url, &Blocks::of(&tree));
+                // Pages come without URLs of their own: each is another one.
+                pages += 1;
+                let flags = templates.learn(&url, &pages.to_string(), &Blocks::of(&tree));
                 into.write_all(&flags.into_iter().map(u8::from).collect::<Vec<_>>())?;
             }
             _ => {

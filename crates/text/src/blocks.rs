@@ -12,6 +12,7 @@ use lycosa_dom::{NodeId, Tree};
 
 pub(crate) use elements::{is_invisible, is_left_out};
 use walk::Walk;
+pub(crate) use walk::{UNSEEN, joins};
 
 /// Blocks of a page, at most: those after them are left out. Few pages have a tenth of it.
 pub const MOST: usize = 20_000;
@@ -78,6 +79,8 @@ pub struct Container {
     pub(crate) depth: u16,
     /// List elements around it.
     pub(crate) list_depth: u8,
+    /// The level of the heading that it is or is in; 0: none.
+    pub(crate) heading: u8,
     /// What is true of it.
     pub(crate) within: Within,
     /// A hash of its tag, its classes, and those of the containers around it: alike elements have the same.
@@ -142,21 +145,8 @@ impl Blocks {
     }
 
     /// The level of the heading that a block is in.
-    pub(crate) fn heading_of(&self, tree: &Tree, block: &Block) -> Option<u8> {
-        let mut container = &self.containers[block.container as usize];
-        if !container.within.has(Place::Heading) {
-            return None;
-        }
-        loop {
-            if let Some(level) = tree.tag(container.node).heading() {
-                return Some(level);
-            }
-            let outer = &self.containers[container.parent as usize];
-            if outer.node == container.node {
-                return None;
-            }
-            container = outer;
-        }
+    pub(crate) fn heading_of(&self, block: &Block) -> Option<u8> {
+        Some(self.containers[block.container as usize].heading).filter(|level| *level > 0)
     }
 
     /// The text of a block.
@@ -224,6 +214,26 @@ mod tests {
     fn code_keeps_its_lines() {
         let html = "<pre>\n  <b>if</b> x:\n    y()\n\nz()\n</pre><pre> \n </pre>";
         assert_eq!(texts(html), ["  if x:\n    y()\n\nz()"]);
+        assert_eq!(texts("<pre><br>a<br>b<br><br>c</pre>"), ["a\nb\n\nc"]);
+    }
+
+    #[test]
+    fn a_line_break_of_the_source_is_no_space_in_chinese() {
+        assert_eq!(
+            texts("<p>港口\n重建了。\n完<p>港口 重建<p>한국\n어"),
+            ["港口重建了。完", "港口 重建", "한국 어"]
+        );
+    }
+
+    #[test]
+    fn what_no_browser_shows_is_left_out() {
+        assert_eq!(texts("<p>har&shy;bour&#1;s"), ["harbours"]);
+    }
+
+    #[test]
+    fn a_page_has_so_many_containers_at_most() {
+        let blocks = Blocks::of(&parse(&"<p>".repeat(5 * MOST), &Limits::default()));
+        assert!(blocks.containers.len() <= 4 * MOST && blocks.is_cut);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use hashbrown::HashMap;
 
-use crate::blocks::{Blocks, Place};
+use crate::blocks::{Blocks, Place, is_of_script_without_spaces};
 use crate::stated;
 
 /// Words in a row that are compared, words of a text that is compared at all, and the part of it that has to be the same.
@@ -54,7 +54,11 @@ fn leave_out_again(blocks: &Blocks, probabilities: &[f32], order: &mut Vec<usize
         let words = stated::words_of(blocks.text_of(block));
         let runs = words.windows(RUN).map(stated::hash_of);
         let again = runs.clone().filter(|run| known.get(run).is_some_and(|other| *other != parent)).count();
-        let is_again = words.len() >= LEAST && again as f32 >= PART * (words.len() - RUN + 1) as f32;
+        // A word of Chinese or Thai has some characters.
+        let text = blocks.text_of(block);
+        let is_unspaced = text.chars().filter(|c| is_of_script_without_spaces(*c)).count() * 2 > words.len();
+        let least = if is_unspaced { 3 * LEAST } else { LEAST };
+        let is_again = words.len() >= least && again as f32 >= PART * (words.len() - RUN + 1) as f32;
         if !is_again {
             let room = RUNS.saturating_sub(known.len());
             runs.take(room).for_each(|run| {

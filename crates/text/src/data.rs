@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use lycosa_dom::{NodeId, Tag, Tree};
+use serde_json::Value;
 
 /// The texts of an element that is a script of JSON-LD; none: it is something else.
 pub(crate) fn texts(tree: &Tree, node: NodeId) -> impl Iterator<Item = &str> {
@@ -26,6 +27,18 @@ pub(crate) fn types(text: &str) -> impl Iterator<Item = &str> {
 
 /// The key of a type.
 const TYPE: &str = "\"@type\"";
+
+/// JSON of a script; `None`: it is malformed, or has so many values that they would take up much more memory than the script.
+pub(crate) fn parsed(text: &str) -> Option<Value> {
+    let text = text.trim().trim_start_matches("<!--").trim_end_matches("-->").trim();
+    let text =
+        text.trim_start_matches("//<![CDATA[").trim_end_matches("//]]>").trim_end().trim_end_matches(';');
+    let begin = text.bytes().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
+    if begin > VALUES { None } else { serde_json::from_str(text).ok() }
+}
+
+/// Values of a script, at most.
+const VALUES: usize = 100_000;
 
 /// Tells the keys and strings of a text: without the tags and references of HTML that may be in them.
 pub(crate) fn each_string(text: &str, tell: &mut impl FnMut(&str, &str)) {
@@ -80,9 +93,12 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
+    // Where the last tag may end: without it each sign would be followed by a look through all that is left.
+    let last = text.rfind('>').unwrap_or(0);
     while let Some(at) = rest.find('<') {
-        let is_tag = rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
-        let end = rest[at..].find('>').filter(|_| is_tag).map_or(at + 1, |length| at + length + 1);
+        let is_tag = rest[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'))
+            && text.len() - rest.len() + at < last;
+        let end = if is_tag { rest[at..].find('>').map_or(at + 1, |length| at + length + 1) } else { at + 1 };
         shown.push_str(&rest[..at]);
         shown.push_str(if is_tag && end > at + 1 { " " } else { "<" });
         rest = &rest[end..];
@@ -101,6 +117,19 @@ mod tests {
     fn types_are_named_without_their_vocabulary() {
         let text = r#"{"@type": "https://schema.org/Question", "x": {"@type" : [ "schema:Answer", "Comment"]}, "@type": 5}"#;
         assert_eq!(types(text).collect::<Vec<_>>(), ["Question", "Answer"]);
+    }
+
+    #[test]
+    fn signs_that_are_no_tags_cost_no_look_at_all_that_is_left() {
+        let text = "<a".repeat(500_000);
+        assert_eq!(plain(&text), text);
+        assert_eq!(plain("<b>x<a"), " x<a");
+    }
+
+    #[test]
+    fn a_script_of_very_many_values_is_none() {
+        assert!(parsed(&format!("[{}0]", "{\"\":0},".repeat(200_000))).is_none());
+        assert!(parsed("<!-- {\"a\": 1}; -->").is_some());
     }
 
     #[test]

@@ -7,21 +7,34 @@ pub const FIRST: u32 = 1990;
 /// See [`FIRST`].
 pub const LAST: u32 = 2100;
 
-/// Names of months in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic and Thai;
-/// beginnings of at least three letters are theirs.
+/// Names of months in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic and Thai, then in
+/// Scandinavian languages, Indonesian, Romanian, Finnish, Czech, Hungarian, Greek, Ukrainian and Hebrew; beginnings of at least three
+/// letters are theirs.
 const MONTHS: [&str; 12] = [
-    "january januar janvier enero janeiro gennaio januari jänner stycznia styczeń января январь ocak يناير มกราคม",
-    "february februar février fevrier febrero fevereiro febbraio februari lutego luty февраля февраль şubat فبراير กุมภาพันธ์",
-    "march märz maerz mars marzo março marco maart mrt marca marzec марта март mart مارس มีนาคม",
-    "april avril abril aprile kwietnia kwiecień апреля апрель nisan أبريل ابريل เมษายน",
-    "may mai mayo maio maggio mei maja maj мая май mayıs مايو พฤษภาคม",
-    "june juni juin junio junho giugno czerwca czerwiec июня июнь haziran يونيو มิถุนายน",
-    "july juli juillet julio julho luglio lipca lipiec июля июль temmuz يوليو กรกฎาคม",
-    "august août aout agosto augustus sierpnia sierpień августа август ağustos أغسطس สิงหาคม",
-    "september septembre septiembre setembro settembre sept września wrzesień сентября сентябрь eylül سبتمبر กันยายน",
-    "october oktober octobre octubre outubro ottobre października październik октября октябрь ekim أكتوبر اكتوبر ตุลาคม",
-    "november novembre noviembre novembro listopada listopad ноября ноябрь kasım نوفمبر พฤศจิกายน",
-    "december dezember décembre decembre diciembre dezembro dicembre grudnia grudzień декабря декабрь aralık ديسمبر ธันวาคม",
+    "january januar janvier enero janeiro gennaio januari jänner stycznia styczeń января январь ocak يناير มกราคม \
+     ianuarie tammikuuta ledna január ιανουαρίου січня ינואר בינואר",
+    "february februar février fevrier febrero fevereiro febbraio februari lutego luty февраля февраль şubat فبراير กุมภาพันธ์ \
+     februarie helmikuuta února február φεβρουαρίου лютого פברואר בפברואר شباط",
+    "march märz maerz mars marzo março marco maart mrt marca marzec марта март mart مارس มีนาคม \
+     maret martie maaliskuuta března március μαρτίου березня מרץ במרץ آذار",
+    "april avril abril aprile kwietnia kwiecień апреля апрель nisan أبريل ابريل เมษายน \
+     aprilie huhtikuuta dubna április απριλίου квітня אפריל באפריל نيسان",
+    "may mai mayo maio maggio mei maja maj мая май mayıs مايو พฤษภาคม \
+     toukokuuta května május μαΐου травня מאי במאי أيار",
+    "june juni juin junio junho giugno czerwca czerwiec июня июнь haziran يونيو มิถุนายน \
+     iunie kesäkuuta června június ιουνίου червня יוני ביוני حزيران",
+    "july juli juillet julio julho luglio lipca lipiec июля июль temmuz يوليو กรกฎาคม \
+     iulie heinäkuuta července július ιουλίου липня יולי ביולי تموز",
+    "august août aout agosto augustus sierpnia sierpień августа август ağustos أغسطس สิงหาคม \
+     augusti agustus elokuuta srpna augusztus αυγούστου серпня אוגוסט באוגוסט آب",
+    "september septembre septiembre setembro settembre sept września wrzesień сентября сентябрь eylül سبتمبر กันยายน \
+     septembrie syyskuuta září szeptember σεπτεμβρίου вересня ספטמבר בספטמבר أيلول",
+    "october oktober octobre octubre outubro ottobre października październik октября октябрь ekim أكتوبر اكتوبر ตุลาคม \
+     octombrie lokakuuta října október οκτωβρίου жовтня אוקטובר באוקטובר",
+    "november novembre noviembre novembro listopada listopad ноября ноябрь kasım نوفمبر พฤศจิกายน \
+     noiembrie marraskuuta νοεμβρίου листопада נובמבר בנובמבר",
+    "december dezember décembre decembre diciembre dezembro dicembre grudnia grudzień декабря декабрь aralık ديسمبر ธันวาคม \
+     desember decembrie joulukuuta prosince δεκεμβρίου грудня דצמבר בדצמבר",
 ];
 
 /// A day.
@@ -39,8 +52,9 @@ impl std::fmt::Display for Day {
 }
 
 impl Day {
-    /// A day, if it exists.
+    /// A day, if it exists. A year of the Buddhist era, as in Thailand, is 543 more than that of the common one.
     fn of(year: u32, month: u32, day: u32) -> Option<Self> {
+        let year = if (FIRST + 543..=LAST + 543).contains(&year) { year - 543 } else { year };
         let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let days = match month {
             2 => 28 + u32::from(is_leap),
@@ -208,6 +222,11 @@ mod tests {
             "٣ مايو ٢٠٢٤",
             "3 พฤษภาคม 2024",
             "２０２４年５月３日",
+            "3 במאי 2024",
+            "3 พฤษภาคม 2567",
+            "3. toukokuuta 2024",
+            "3. května 2024",
+            "3 травня 2024",
         ] {
             assert_eq!(day(text), "2024-05-03", "{text}");
         }

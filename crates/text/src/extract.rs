@@ -3,13 +3,14 @@
 //! One tree of the page, its blocks, two models: the first one judges each block by itself, the second one with what the first says of
 //! the blocks around it. The blocks whose expected F1 of words is greatest are the main text.
 //!
-//! Guarantees: a page's result depends on the page, its URL and [`Seen`] alone; time and memory are linear in the size of the page.
+//! Guarantees: a page's result depends on the page, its URL and what is said to be boilerplate alone; time and memory are linear in the
+//! size of the page.
 
 use std::sync::OnceLock;
 
 use lycosa_dom::{Limits, Tree, parse};
 
-use crate::blocks::{Block, Blocks, Place};
+use crate::blocks::{Block, Blocks, Place, is_of_script_without_spaces};
 use crate::choice::choose;
 use crate::context::{COUNT, Context};
 use crate::features::{Described, NAMES};
@@ -28,8 +29,12 @@ const FEW: u32 = 20;
 /// Blocks that are described at once: a row of a block has about a kilobyte.
 const ROWS: usize = 1_000;
 
+/// Characters of a word, in scripts without spaces.
+const ALONE: u32 = 3;
+
 /// What is learnt of the development pages by `tools/text_model`.
-struct Learnt {
+#[derive(Clone, Debug)]
+pub struct Learnt {
     tables: Tables,
     kinds: Kinds,
     first: Model,
@@ -40,17 +45,27 @@ struct Learnt {
 fn learnt() -> Option<&'static Learnt> {
     static LEARNT: OnceLock<Option<Learnt>> = OnceLock::new();
     let read = || {
-        Some(Learnt {
-            tables: Tables::of(include_bytes!("../models/words.bin"))?,
-            kinds: Kinds::of(include_bytes!("../models/kinds.bin"))?,
-            first: Model::of(include_bytes!("../models/first.bin"), NAMES.len())?,
-            second: Model::of(include_bytes!("../models/second.bin"), NAMES.len() + COUNT)?,
-        })
+        Learnt::of(
+            include_bytes!("../models/words.bin"),
+            include_bytes!("../models/kinds.bin"),
+            include_bytes!("../models/first.bin"),
+            include_bytes!("../models/second.bin"),
+        )
     };
     LEARNT.get_or_init(read).as_ref()
 }
 
 impl Learnt {
+    /// Reads tables of words, the model of kinds, and both models of blocks; `None`: they are for another version.
+    pub fn of(tables: &[u8], kinds: &[u8], first: &[u8], second: &[u8]) -> Option<Self> {
+        Some(Learnt {
+            tables: Tables::of(tables)?,
+            kinds: Kinds::of(kinds)?,
+            first: Model::of(first, NAMES.len())?,
+            second: Model::of(second, NAMES.len() + COUNT)?,
+        })
+    }
+
     /// How likely each block of a page is of its main text. Pages of many blocks are described twice, so that few rows are held at once.
     fn judge(&self, tree: &Tree, blocks: &Blocks, kinds: &[f32; KINDS]) -> Vec<f32> {
         let (width, count) = (NAMES.len() + COUNT, blocks.all.len());
@@ -108,6 +123,8 @@ pub struct Page {
     pub kind: Option<Kind>,
     /// The expected F1 of the main text's words, from 0 to 1.
     pub confidence: f32,
+    /// The blocks that would be chosen if nothing were known of other pages; `None`: the same.
+    alone: Option<Vec<bool>>,
     /// What it states beside its text, if that is made by scripts; else empty.
     stated: String,
     /// Its URL, or empty.
@@ -124,8 +141,19 @@ impl Page {
 
     /// The same, of a tree and its blocks. is_boilerplate: of each block, whether other pages of its site have it; may be shorter.
     pub fn of(tree: Tree, blocks: Blocks, url: &str, is_boilerplate: &[bool]) -> Self {
+        Page::by(learnt(), tree, blocks, url, is_boilerplate)
+    }
+
+    /// The same, by models that are not those of this program.
+    pub fn by(
+        learnt: Option<&Learnt>,
+        tree: Tree,
+        blocks: Blocks,
+        url: &str,
+        is_boilerplate: &[bool],
+    ) -> Self {
         let stated = stated(&tree, &blocks);
-        let Some(learnt) = learnt() else {
+        let Some(learnt) = learnt else {
             let (is_chosen, probabilities) = (vec![true; blocks.all.len()], vec![0.5; blocks.all.len()]);
             return Page {
                 tree,
@@ -134,12 +162,15 @@ impl Page {
                 probabilities,
                 kind: None,
                 confidence: 0.0,
+                alone: None,
                 stated,
                 url: url.to_owned(),
             };
         };
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
         let mut probabilities = learnt.judge(&tree, &blocks, &kinds);
+        let has_boilerplate = is_boilerplate.contains(&true);
+        let alone = has_boilerplate.then(|| choose(&blocks, &probabilities).0);
         let flagged =
             probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
         flagged.for_each(|(probability, _)| *probability = 0.0);
@@ -151,6 +182,7 @@ impl Page {
             probabilities,
             kind: kind(&kinds),
             confidence,
+            alone,
             stated,
             url: url.to_owned(),
         }
@@ -175,24 +207,28 @@ impl Page {
         text
     }
 
+    /// The same, if nothing were known of other pages.
+    pub fn text_alone(&self) -> String {
+        let Some(alone) = self.alone.as_ref().filter(|_| self.stated.is_empty()) else { return self.text() };
+        let chosen = self.blocks.all.iter().zip(alone).filter(|(_, is_it)| **is_it);
+        chosen.map(|(block, _)| format!("{}\n", self.blocks.text_of(block))).collect()
+    }
+
     /// The main text as Markdown.
     pub fn markdown(&self, options: markdown::Options) -> String {
-        let mut text = markdown(&self.tree, &self.blocks, &self.is_chosen, options, &self.url);
-        for line in self.stated.lines() {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&markdown::paragraph(line));
-            text.push('\n');
+        if self.stated.is_empty() {
+            return markdown(&self.tree, &self.blocks, &self.is_chosen, options, &self.url);
         }
-        text
+        let paragraphs: Vec<_> =
+            self.stated.lines().map(|line| format!("{}\n", markdown::paragraph(line))).collect();
+        paragraphs.join("\n")
     }
 
     /// What a block is.
     fn role(&self, block: &Block) -> Role {
         let container = &self.blocks.containers[block.container as usize];
         let (within, depth) = (container.within, container.list_depth);
-        match self.blocks.heading_of(&self.tree, block) {
+        match self.blocks.heading_of(block) {
             _ if within.has(Place::Preformatted) => Role::Code,
             Some(level) => Role::Heading(level),
             None if within.has(Place::Caption) => Role::Caption,
@@ -206,7 +242,13 @@ impl Page {
 
 /// What a page states, if it has nearly no text of its own, and less than that.
 pub fn stated(tree: &Tree, blocks: &Blocks) -> String {
-    let words = blocks.containers[0].words;
+    let mut words = blocks.containers[0].words;
+    if (FEW..FEW * ALONE).contains(&words) {
+        // Of scripts without spaces each character is counted, of which some are a word.
+        let alone =
+            blocks.text.chars().filter(|character| is_of_script_without_spaces(*character)).count() as u32;
+        words -= alone.min(words) * (ALONE - 1) / ALONE;
+    }
     if words >= FEW {
         return String::new();
     }

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
+use crate::blocks::is_of_script_without_spaces;
+
 /// The marks.
 const MARKS: &str = include_str!("refusals.txt");
 
@@ -18,6 +20,8 @@ pub(crate) const LOOKED_AT: usize = 256 << 10;
 pub(crate) enum Place {
     Header,
     Title,
+    /// All of a heading.
+    Heading,
     Source,
     Text,
 }
@@ -35,10 +39,16 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Whether the fields of a response, or a title in lower case, have it.
-    pub(crate) fn is_stated(&self, headers: &[(&str, &str)], title: &str) -> bool {
+    /// Whether it is of somebody who stands before sites: a header field or a script, or a wording that nobody else has.
+    pub(crate) fn is_vendors(&self) -> bool {
+        self.is_enough || matches!(self.place, Place::Header | Place::Source)
+    }
+
+    /// Whether the fields of a response, a title or the lines of headings, in lower case, have it.
+    pub(crate) fn is_stated(&self, headers: &[(&str, &str)], title: &str, headings: &str) -> bool {
         match self.place {
             Place::Header => has_header(headers, self.text),
+            Place::Heading => headings.lines().any(|line| line == self.text),
             Place::Title => match self.text.strip_suffix('*') {
                 Some(start) => title.starts_with(start),
                 None => title == self.text,
@@ -55,42 +65,60 @@ pub(crate) struct Marks {
     pub(crate) texts: Finder,
 }
 
-/// Finds marks in a text, in one pass.
+/// Finds marks in a text, in one pass: of those that overlap the first and longest.
 pub(crate) struct Finder {
     automaton: Option<AhoCorasick>,
+    /// Whether marks begin words, and short ones end them.
+    are_words: bool,
     /// The number of each of its patterns.
     numbers: Vec<usize>,
 }
 
 impl Finder {
-    /// For marks of some places.
-    fn of(all: &[Mark], places: &[Place]) -> Self {
+    /// For marks of some places. kind: of the automaton: one of thousands of wordings takes up tens of megabytes as a DFA.
+    fn of(all: &[Mark], places: &[Place], kind: AhoCorasickKind) -> Self {
         let marks = all.iter().enumerate().filter(|(_, mark)| places.contains(&mark.place));
         let (numbers, patterns): (Vec<_>, Vec<_>) = marks.map(|(number, mark)| (number, mark.text)).unzip();
         let mut builder = AhoCorasickBuilder::new();
-        // Of several that begin at one place the longest is the one. Nearly all pages have no mark: a byte of them is one step.
-        let builder = builder
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA));
-        Finder { automaton: builder.build(&patterns).ok(), numbers }
+        let builder =
+            builder.ascii_case_insensitive(true).match_kind(MatchKind::LeftmostLongest).kind(Some(kind));
+        Finder { automaton: builder.build(&patterns).ok(), are_words: places == [Place::Text], numbers }
     }
 
     /// The numbers of the marks that a text has.
     pub(crate) fn find(&self, text: &str) -> impl Iterator<Item = usize> {
         let end = (0..=LOOKED_AT.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let text = &text[..end];
+        let found = self.automaton.iter().flat_map(move |automaton| automaton.find_iter(text));
         let found =
-            self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(&text[..end]));
+            found.filter(move |found| !self.are_words || stands_alone(text, found.start(), found.end()));
         found.map(|found| self.numbers[found.pattern().as_usize()])
     }
 }
+
+/// Whether a mark begins a word, and ends one if it is short: a longer one may go on, as words do in many languages.
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+    let is_letter = |c: char| c.is_alphanumeric() && !is_of_script_without_spaces(c);
+    let (mark, before, after) = (&text[start..end], &text[..start], &text[end..]);
+    let is_inside =
+        |one: Option<char>, other: Option<char>| one.is_some_and(is_letter) && other.is_some_and(is_letter);
+    !is_inside(before.chars().next_back(), mark.chars().next())
+        && (mark.len() > SHORT || !is_inside(mark.chars().next_back(), after.chars().next()))
+}
+
+/// Bytes of a mark that is all of a word.
+const SHORT: usize = 8;
 
 /// The marks of the file; lines that are none are left out, and a test knows of none.
 pub(crate) fn marks() -> &'static Marks {
     static ALL: OnceLock<Marks> = OnceLock::new();
     ALL.get_or_init(|| {
         let all: Vec<_> = MARKS.lines().filter_map(read).collect();
-        Marks { sources: Finder::of(&all, &[Place::Source]), texts: Finder::of(&all, &[Place::Text]), all }
+        Marks {
+            sources: Finder::of(&all, &[Place::Source], AhoCorasickKind::DFA),
+            texts: Finder::of(&all, &[Place::Text], AhoCorasickKind::ContiguousNFA),
+            all,
+        }
     })
 }
 
@@ -106,6 +134,7 @@ fn read(line: &'static str) -> Option<Mark> {
     let place = match place {
         "header" => Place::Header,
         "title" => Place::Title,
+        "heading" => Place::Heading,
         "source" => Place::Source,
         "text" => Place::Text,
         _ => return None,
@@ -134,5 +163,27 @@ mod tests {
             assert_eq!(line.split('\t').count(), 5, "{line}");
         }
         assert!(marks().sources.automaton.is_some() && marks().texts.automaton.is_some());
+    }
+
+    #[test]
+    fn marks_are_words() {
+        assert!(
+            stands_alone("a gone b", 2, 6) && !stands_alone("a goner", 2, 6) && !stands_alone("agone", 1, 5)
+        );
+        assert!(stands_alone("заблокирована", 0, "заблокирован".len()), "a longer one may go on");
+        assert!(stands_alone("这个页面不存在了", 6, 21));
+    }
+
+    #[test]
+    fn marks_that_overlap_count_once() {
+        let all = ["accept all", "accept all cookies"].map(|text| Mark {
+            kind: "consent",
+            place: Place::Text,
+            words: 0,
+            is_enough: false,
+            text,
+        });
+        let finder = Finder::of(&all, &[Place::Text], AhoCorasickKind::ContiguousNFA);
+        assert_eq!(finder.find("please accept all cookies").collect::<Vec<_>>(), [1]);
     }
 }

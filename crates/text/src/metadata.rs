@@ -25,6 +25,9 @@ const AUTHORS: usize = 20;
 const ELEMENTS: usize = 64;
 const NODES: usize = 400;
 
+/// Elements in which an author is looked for, and `meta` elements in which a date is, at most.
+const TRIES: usize = 100;
+
 /// `meta` elements, at most.
 const METAS: usize = 1_000;
 
@@ -61,6 +64,8 @@ struct Found<'a> {
     canonical: &'a str,
     licence: &'a str,
     authors: Vec<(u8, String)>,
+    /// Elements in which an author was looked for.
+    tries: usize,
     dates: Vec<(u8, String)>,
     data: LinkedData,
 }
@@ -185,7 +190,9 @@ impl<'a> Found<'a> {
         } else {
             return;
         };
-        if self.authors.len() < ELEMENTS {
+        // Elements that have none cost as much.
+        self.tries += 1;
+        if self.tries <= TRIES {
             let names = authors_of(&text_of(tree, node), self.language);
             if !names.is_empty() {
                 self.authors.push((rank, names));
@@ -252,7 +259,7 @@ impl<'a> Found<'a> {
             self.dates.iter().filter(move |(known, _)| *known == rank).map(|(_, text)| text.as_str())
         };
         // What one of them says may be no date.
-        let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(NAMES));
+        let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(NAMES).take(TRIES));
         let found = found.chain(by_rank(0)).chain(by_rank(1));
         let found = found.chain([path_of(url)]).chain(by_rank(3)).find_map(dates::find);
         found.map_or_else(String::new, |day| day.to_string())

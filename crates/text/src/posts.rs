@@ -54,7 +54,7 @@ pub fn posts(tree: &Tree) -> Vec<Post> {
         for text in data::texts(tree, node) {
             read += text.len();
             if read <= MOST_BYTES
-                && let Ok(value) = serde_json::from_str::<Value>(text.trim())
+                && let Some(value) = data::parsed(text)
             {
                 found.value(&value, DEPTH);
             }
@@ -114,8 +114,7 @@ impl Found {
     fn microdata(&mut self, tree: &Tree) {
         let mut node = tree.first(Tree::ROOT);
         while node != NONE {
-            let name = tree.attribute(node, "itemtype").and_then(|kind| kind.rsplit('/').next());
-            if let Some((_, kind)) = TYPES.iter().find(|(known, _)| Some(*known) == name) {
+            if let Some(kind) = tree.attribute(node, "itemtype").and_then(kind_of_name) {
                 self.item(tree, node, kind);
             }
             node = tree.following(node);
@@ -140,7 +139,10 @@ impl Found {
                 }
                 _ => {}
             }
-            let is_other = tree.attribute(node, "itemtype").is_some() && property != "author";
+            // An item that is a post is one of its own, whoever's property it is.
+            let is_other = tree
+                .attribute(node, "itemtype")
+                .is_some_and(|kind| property != "author" || kind_of_name(kind).is_some());
             node = if is_other { tree.after(node) } else { tree.following(node) };
         }
         self.add(kind, &author, &date, &text);
@@ -165,6 +167,11 @@ fn kind_of(value: Option<&Value>) -> Option<&'static str> {
         Value::Array(names) => names.first()?.as_str()?,
         _ => return None,
     };
+    kind_of_name(name)
+}
+
+/// The same, of its name.
+fn kind_of_name(name: &str) -> Option<&'static str> {
     let name = name.rsplit(['/', ':']).next()?;
     TYPES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }

@@ -10,7 +10,8 @@
 //! Guarantees: a page with more visible text than a mark allows is not taken for a refusal by it; of several marks the first kind in the
 //! order of the file counts.
 
-use crate::marks::marks;
+use crate::blocks::is_of_script_without_spaces;
+use crate::marks::{Mark, marks};
 pub use crate::seen::Seen;
 
 /// What a page is, in place of content.
@@ -20,18 +21,22 @@ pub struct Refusal {
     pub kind: &'static str,
     /// The mark by which it is known.
     pub mark: &'static str,
+    /// Whether a mark is of somebody who stands before sites, such as a firewall's.
+    pub is_vendors: bool,
 }
 
 /// What a page is in place of content; `None`: it is content, as far as marks tell.
 pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let marks = marks();
-    let stated = marks.all.iter().enumerate().filter(|(_, mark)| mark.is_stated(seen.headers, &seen.title));
-    let places = [(&*seen.title, TITLE), (&*seen.headings, HEADING), (&*seen.text, TEXT)];
+    let is_stated = |mark: &Mark| mark.is_stated(seen.headers, &seen.title, &seen.headings);
+    let stated = marks.all.iter().enumerate().filter(|(_, mark)| is_stated(mark));
+    let places =
+        [(&*seen.title, TITLE), (&*seen.headings, HEADING), (&*seen.buttons, BUTTON), (&*seen.text, TEXT)];
     let found = stated.map(|(number, _)| (number, TITLE));
     let found = found.chain(marks.sources.find(seen.source).map(|number| (number, SOURCE)));
-    let found = found.chain(
-        places.iter().flat_map(|(text, weight)| marks.texts.find(text).map(|number| (number, *weight))),
-    );
+    let found = found.chain(places.iter().flat_map(|(text, weight)| {
+        marks.texts.find(text).map(|number| (number, *weight * specificity(marks.all[number].text)))
+    }));
     let is_short = |number: usize| {
         let mark = &marks.all[number];
         mark.words == 0 || seen.words <= mark.words
@@ -40,14 +45,25 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     // Each mark once, where it weighs most.
     found.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
     found.dedup_by_key(|(number, _)| *number);
+    let refusal = |number: usize| {
+        let kind = marks.all[number].kind;
+        let mut of = found.iter().map(|(number, _)| &marks.all[*number]).filter(|mark| mark.kind == kind);
+        Refusal { kind, mark: marks.all[number].text, is_vendors: of.any(Mark::is_vendors) }
+    };
     if let Some((number, _)) = found.iter().find(|(number, _)| marks.all[*number].is_enough) {
-        return Some(Refusal { kind: marks.all[*number].kind, mark: marks.all[*number].text });
+        return Some(refusal(*number));
     }
+    let of_buttons: Vec<_> = marks.texts.find(&seen.buttons).collect();
+    let is_of_button = |number: usize| of_buttons.contains(&number);
     // Of equal ones the last is the greatest: the first of the file has to come last.
     let kinds = KINDS.iter().rev().map(|kind| {
         let of = found.iter().filter(|(number, _)| marks.all[*number].kind == *kind);
         let sum: f32 = of.clone().map(|(_, weight)| weight).sum();
-        (sum + seen.other_signs(kind, sum), sum, of.clone().map(|(number, _)| *number).min())
+        // Among menus a page says it with its text: buttons are those of banners and of other parts.
+        let said: f32 =
+            of.clone().filter(|(number, _)| !is_of_button(*number)).map(|(_, weight)| weight).sum();
+        let said = if FRAMED.contains(kind) { said } else { 0.0 };
+        (sum + seen.other_signs(kind, sum), said, of.clone().map(|(number, _)| *number).min())
     });
     let best = kinds.max_by(|one, other| one.0.total_cmp(&other.0));
     let (sum, said, Some(number)) = best? else { return None };
@@ -57,7 +73,7 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     (sum >= LEAST && is_little_else
         || is_in_a_frame
         || sum >= TEXT && seen.words <= BARE_WORDS && seen.links <= BARE_LINKS && seen.signs >= 0.0)
-        .then(|| Refusal { kind: marks.all[number].kind, mark: marks.all[number].text })
+        .then(|| refusal(number))
 }
 
 /// All kinds that marks have, in the order of the file.
@@ -73,12 +89,30 @@ const KINDS: [&str; 9] = [
     "needs-script",
 ];
 
+/// Kinds that sites tell within the frame of their pages.
+const FRAMED: [&str; 5] = ["blocked", "rate-limited", "login", "not-found", "server-error"];
+
 /// What a mark weighs, by its place.
 pub(crate) const TITLE: f32 = 2.0;
 const HEADING: f32 = 1.5;
+const BUTTON: f32 = 1.1;
 const TEXT: f32 = 1.0;
 /// Ordinary pages have the same scripts: not enough even for a page without a word.
 const SOURCE: f32 = 0.9;
+
+/// How much more a longer wording says than a short one, which other pages have as well.
+fn specificity(mark: &str) -> f32 {
+    let letters: usize = mark.chars().map(|c| if is_of_script_without_spaces(c) { 3 } else { 1 }).sum();
+    match letters {
+        0..MIDDLE => 1.0,
+        MIDDLE..LONG => 1.5,
+        _ => 2.0,
+    }
+}
+
+/// Letters of wordings that say more, and of those that say much more.
+const MIDDLE: usize = 16;
+const LONG: usize = 24;
 
 /// The least weight of a refusal; visible words for each unit of it, and links to other pages, at most.
 const LEAST: f32 = 2.0;
@@ -99,15 +133,15 @@ const BARE_LINKS: usize = 2;
 /// Marks of a page that are looked at, at most.
 const MOST_FOUND: usize = 1_000;
 
-/// Whether a page may be a refusal: only then its text has to be looked at. Wordings that are written by references or divided by
-/// elements are not seen here, so a short page may be one whatever its source says.
+/// Whether a page may be a refusal: only then its text has to be looked at. A short page may be one whatever its source says, a longer one
+/// by its title, its response and its scripts: nearly each has some of the wordings somewhere in its source.
 pub fn may_be_refusal(headers: &[(&str, &str)], title: &str, source: &str) -> bool {
     let marks = marks();
     let title = title.trim().to_lowercase();
     source.len() <= SHORT
-        || marks.all.iter().any(|mark| mark.is_stated(headers, &title))
+        || marks.all.iter().any(|mark| mark.is_stated(headers, &title, ""))
+        || marks.texts.find(&title).next().is_some()
         || marks.sources.find(source).next().is_some()
-        || marks.texts.find(source).next().is_some()
 }
 
 /// Bytes of a page of which the text is looked at whatever its source says.

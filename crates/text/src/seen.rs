@@ -16,8 +16,9 @@ pub struct Seen<'a> {
     pub(crate) title: String,
     /// The HTML.
     pub(crate) source: &'a str,
-    /// The visible text in lower case, apart from links: of headings and buttons, and of the rest; and how many words all of it has.
+    /// The visible text in lower case, apart from links: of headings, of buttons, and of the rest; and how many words all of it has.
     pub(crate) headings: String,
+    pub(crate) buttons: String,
     pub(crate) text: String,
     pub(crate) words: usize,
     /// Words that lead nowhere: what is left of a page without its menus.
@@ -41,7 +42,8 @@ impl<'a> Seen<'a> {
         headers: &'a [(&'a str, &'a str)],
         status: u16,
     ) -> Self {
-        let (mut headings, mut text, mut words, mut prose) = (String::new(), String::new(), 0, 0);
+        let (mut headings, mut buttons, mut text) = (String::new(), String::new(), String::new());
+        let (mut words, mut prose) = (0, 0);
         for block in &blocks.all {
             let within = blocks.containers[block.container as usize].within;
             // Overlays and messages that scripts show where they are due.
@@ -54,8 +56,13 @@ impl<'a> Seen<'a> {
             if !is_link {
                 prose += block.words as usize;
             }
-            let is_heading = within.has(Within::Heading) || within.has(Within::Button);
-            let into = if is_heading { &mut headings } else { &mut text };
+            let into = if within.has(Within::Button) {
+                &mut buttons
+            } else if within.has(Within::Heading) {
+                &mut headings
+            } else {
+                &mut text
+            };
             if !is_link && into.len() < LOOKED_AT {
                 into.push_str(&plain(blocks.text_of(block)));
                 into.push('\n');
@@ -82,6 +89,7 @@ impl<'a> Seen<'a> {
             title,
             source,
             headings,
+            buttons,
             text,
             words,
             prose,
@@ -115,9 +123,9 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// A text in lower case, with the apostrophes of typewriters, as marks have them.
+/// A text in lower case, with the apostrophes of typewriters, as marks have them. The capital i of Turkish leaves a dot behind.
 fn plain(text: &str) -> String {
-    text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'")
+    text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'").replace("i\u{307}", "i")
 }
 
 /// What a page states of itself.

@@ -40,7 +40,7 @@ impl Stated {
         each(tree, &mut |of, text| {
             let runs = match of {
                 Of::Description => &mut stated.description,
-                Of::Body => &mut stated.body,
+                Of::Body | Of::Summary => &mut stated.body,
                 Of::Name => &mut stated.name,
                 Of::Review => &mut stated.review,
             };
@@ -54,6 +54,8 @@ impl Stated {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Description,
+    /// A description in JSON-LD: of the page, or of anything else, such as who publishes it.
+    Summary,
     Body,
     Name,
     Review,
@@ -63,7 +65,8 @@ impl Of {
     /// What a key of JSON-LD names.
     fn key(key: &str) -> Option<Self> {
         Some(match key {
-            "articleBody" | "text" | "description" | "recipeInstructions" | "abstract" => Of::Body,
+            "articleBody" | "text" | "recipeInstructions" => Of::Body,
+            "description" | "abstract" => Of::Summary,
             "name" | "headline" => Of::Name,
             "reviewBody" | "reviewText" => Of::Review,
             _ => return None,
@@ -78,7 +81,7 @@ pub fn text_of(tree: &Tree, with_descriptions: bool) -> String {
     each(tree, &mut |of, text| {
         let strings = match of {
             Of::Body | Of::Review => &mut bodies,
-            Of::Description => &mut descriptions,
+            Of::Description | Of::Summary => &mut descriptions,
             Of::Name => return,
         };
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -241,7 +244,7 @@ mod tests {
     #[test]
     fn strings_are_a_text() {
         let html = r#"<meta name=description content="Short"><script type="application/ld+json">
-            {"articleBody": "One  two.", "headline": "No", "comment": [{"text": "Three"}, {"text": "Three"}]}</script>"#;
+            {"publisher": {"description": "A slogan"}, "articleBody": "One  two.", "headline": "No", "comment": [{"text": "Three"}, {"text": "Three"}]}</script>"#;
         assert_eq!(text_of(&parse(html, &Limits::default()), false), "One two.\nThree\n");
         let described = parse("<meta name=description content=' a b '>", &Limits::default());
         assert_eq!((text_of(&described, true).as_str(), text_of(&described, false).as_str()), ("a b\n", ""));

@@ -9,8 +9,9 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, PoisonError};
 
-use crate::blocks::Blocks;
+use crate::blocks::{Block, Blocks};
 
 /// Blocks of a site that are kept, at most: sites with more have little in common.
 const BLOCKS: usize = 1_024;
@@ -28,13 +29,22 @@ const NEW: f32 = 0.1;
 /// Sites that are looked at when one has to be forgotten.
 const SAMPLE: usize = 8;
 
-/// What is known of sites.
+/// The words of a page that no page had before, that are enough whatever part of it they are.
+const ENOUGH: f32 = 20.0;
+
+/// What is known of sites. For any thread.
 #[derive(Debug)]
 pub struct Templates {
-    sites: HashMap<u64, Site>,
+    sites: Mutex<Sites>,
     most: usize,
-    pages: u64,
     hasher: RandomState,
+}
+
+/// All sites, and how many pages have come.
+#[derive(Debug, Default)]
+struct Sites {
+    by_key: HashMap<u64, Site>,
+    pages: u64,
 }
 
 /// A site.
@@ -55,50 +65,55 @@ struct Seen {
     pages: u16,
     /// The last page with it, so that a page counts once.
     last: u16,
+    /// A digest of the URL of the first page with it: that page does not count again when it is fetched again.
+    first: u16,
 }
 
 impl Templates {
     /// Nothing is known. sites: how many are kept, at most.
     pub fn new(sites: usize) -> Self {
-        Templates { sites: HashMap::new(), most: sites.max(1), pages: 0, hasher: RandomState::new() }
+        Templates { sites: Mutex::default(), most: sites.max(1), hasher: RandomState::new() }
     }
 
-    /// Learns a page of a site; returns of each block whether it is boilerplate, by the pages before it.
-    pub fn learn(&mut self, site: &str, blocks: &Blocks) -> Vec<bool> {
-        self.pages += 1;
-        let key = self.hasher.hash_one(site);
-        if !self.sites.contains_key(&key) && self.sites.len() >= self.most {
-            self.forget();
+    /// Learns a page of a site; returns of each block whether it is boilerplate, by the pages before it. url: the page's own.
+    pub fn learn(&self, site: &str, url: &str, blocks: &Blocks) -> Vec<bool> {
+        // All that takes time is done before others have to wait.
+        let (key, url) = (self.hasher.hash_one(site), self.hasher.hash_one(url) as u16);
+        let hash = |block: &Block| {
+            let path = blocks.containers[block.container as usize].path;
+            self.hasher.hash_one((path, blocks.text_of(block)))
+        };
+        let hashes: Vec<u64> = blocks.all.iter().map(hash).collect();
+        // A thread that has panicked may have left one page half learnt, which changes little.
+        let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
+        sites.pages += 1;
+        let number = sites.pages;
+        if !sites.by_key.contains_key(&key) && sites.by_key.len() >= self.most {
+            sites.forget();
         }
-        let site = self.sites.entry(key).or_default();
-        site.last = self.pages;
+        let site = sites.by_key.entry(key).or_default();
         if site.pages == u16::MAX {
-            *site = Site { last: self.pages, ..Site::default() };
+            *site = Site::default();
         }
-        let hashes: Vec<u64> = blocks
-            .all
-            .iter()
-            .map(|block| {
-                let path = blocks.containers[block.container as usize].path;
-                self.hasher.hash_one((path, blocks.text_of(block)))
-            })
-            .collect();
+        site.last = number;
         let is_boilerplate = hashes.iter().map(|hash| site.is_boilerplate(*hash)).collect();
         let words = |is_it: &dyn Fn(&u64) -> bool| -> u32 {
             blocks.all.iter().zip(&hashes).filter(|(_, hash)| is_it(hash)).map(|(block, _)| block.words).sum()
         };
         let new = words(&|hash| !site.blocks.contains_key(hash));
-        if new as f32 >= NEW * words(&|_| true) as f32 {
-            site.learn(&hashes);
+        if new as f32 >= (NEW * words(&|_| true) as f32).min(ENOUGH) {
+            site.learn(&hashes, url);
         }
         is_boilerplate
     }
+}
 
+impl Sites {
     /// Forgets one of the sites of which no page came for long.
     fn forget(&mut self) {
-        let oldest = self.sites.iter().take(SAMPLE).min_by_key(|(_, site)| site.last).map(|(key, _)| *key);
+        let oldest = self.by_key.iter().take(SAMPLE).min_by_key(|(_, site)| site.last).map(|(key, _)| *key);
         if let Some(key) = oldest {
-            self.sites.remove(&key);
+            self.by_key.remove(&key);
         }
     }
 }
@@ -112,8 +127,8 @@ impl Site {
         })
     }
 
-    /// Learns the blocks of a page.
-    fn learn(&mut self, hashes: &[u64]) {
+    /// Learns the blocks of a page with this digest of its URL.
+    fn learn(&mut self, hashes: &[u64], url: u16) {
         let number = self.pages;
         self.pages += 1;
         for hash in hashes {
@@ -121,9 +136,12 @@ impl Site {
             let seen = match self.blocks.get_mut(hash) {
                 Some(seen) => seen,
                 None if is_full => continue,
-                None => self.blocks.entry(*hash).or_insert(Seen { since: number, pages: 0, last: number }),
+                None => {
+                    let seen = Seen { since: number, pages: 0, last: number, first: url };
+                    self.blocks.entry(*hash).or_insert(seen)
+                }
             };
-            if seen.last != number || seen.pages == 0 {
+            if seen.pages == 0 || (seen.last != number && seen.first != url) {
                 seen.pages += 1;
                 seen.last = number;
             }
@@ -153,54 +171,82 @@ mod tests {
 
     #[test]
     fn what_pages_have_in_common_is_boilerplate() {
-        let mut templates = Templates::new(10);
+        let templates = Templates::new(10);
         for body in ["one", "two", "three"] {
-            assert_eq!(templates.learn("a.example", &page(body)), [false; 3]);
+            assert_eq!(templates.learn("a.example", body, &page(body)), [false; 3]);
         }
-        assert_eq!(templates.learn("a.example", &page("four")), [true, true, false]);
-        assert_eq!(templates.learn("b.example", &page("five")), [false; 3], "another site");
+        assert_eq!(templates.learn("a.example", "four", &page("four")), [true, true, false]);
+        assert_eq!(templates.learn("b.example", "five", &page("five")), [false; 3], "another site");
+    }
+
+    #[test]
+    fn a_page_that_grows_and_is_fetched_again_is_one_page() {
+        let templates = Templates::new(1);
+        let mut posts = String::new();
+        for number in 0..9 {
+            posts += &format!("<p>Post {number}: what somebody has to say about the harbour of the town.");
+            let flags = templates.learn("a.example", "/thread", &page(&posts));
+            assert!(flags.iter().all(|flag| !flag), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_long_menu_is_learnt_though_little_else_is_new() {
+        let templates = Templates::new(1);
+        let menu: String = (0..500).map(|n| format!("<li>Goods of kind {n}</li>")).collect();
+        let product = |number: usize| {
+            let text = format!(
+                "Lamp {number}: gives a warm light on any desk of the house, day and night, and lasts for {number} years or more."
+            );
+            Blocks::of(&parse(&format!("<ul>{menu}</ul><main><p>{text}</main>"), &Limits::default()))
+        };
+        for number in 0..3 {
+            templates.learn("a.example", &number.to_string(), &product(number));
+        }
+        let flags = templates.learn("a.example", "9", &product(9));
+        assert!(flags[..500].iter().all(|flag| *flag) && !flags[500]);
     }
 
     #[test]
     fn a_page_that_comes_again_teaches_nothing() {
-        let mut templates = Templates::new(1);
+        let templates = Templates::new(1);
         let long = "A text of its own that goes on for some words. ".repeat(5);
         for _ in 0..10 {
-            assert_eq!(templates.learn("a.example", &page(&long)), [false; 3]);
+            assert_eq!(templates.learn("a.example", "?print", &page(&long)), [false; 3]);
         }
         for body in ["another page with words", "a third page with words", "and a fourth with words"] {
-            templates.learn("a.example", &page(body));
+            templates.learn("a.example", body, &page(body));
         }
-        assert_eq!(templates.learn("a.example", &page(&long)), [true, true, false]);
+        assert_eq!(templates.learn("a.example", "", &page(&long)), [true, true, false]);
     }
 
     #[test]
     fn sites_are_forgotten() {
-        let mut templates = Templates::new(4);
+        let templates = Templates::new(4);
         for number in 0..100 {
-            templates.learn(&format!("{number}.example"), &page("text"));
+            templates.learn(&format!("{number}.example"), "", &page("text"));
         }
-        assert!(templates.sites.len() <= 4);
+        assert!(templates.sites.lock().unwrap().by_key.len() <= 4);
     }
 
     #[test]
     fn a_site_keeps_so_many_blocks() {
-        let mut templates = Templates::new(1);
+        let templates = Templates::new(1);
         for number in 0..5 {
             let many: String = (0..700).map(|block| format!("<p>{number} {block}")).collect();
-            templates.learn("a.example", &page(&many));
-            assert!(templates.sites.values().all(|site| site.blocks.len() <= BLOCKS));
+            templates.learn("a.example", &number.to_string(), &page(&many));
+            let sites = templates.sites.lock().unwrap();
+            assert!(sites.by_key.values().all(|site| site.blocks.len() <= BLOCKS));
         }
     }
 
     #[test]
     fn a_block_that_is_twice_on_a_page_is_on_one_page() {
-        let mut templates = Templates::new(1);
+        let templates = Templates::new(1);
         let blocks = Blocks::of(&parse("<p>x</p><p>x</p><p>x</p><p>x</p>", &Limits::default()));
-        assert_eq!(templates.learn("a.example", &blocks), [false; 4]);
-        assert_eq!(
-            templates.sites.values().flat_map(|site| site.blocks.values()).map(|seen| seen.pages).max(),
-            Some(1)
-        );
+        assert_eq!(templates.learn("a.example", "", &blocks), [false; 4]);
+        let sites = templates.sites.lock().unwrap();
+        let pages = sites.by_key.values().flat_map(|site| site.blocks.values()).map(|seen| seen.pages);
+        assert_eq!(pages.max(), Some(1));
     }
 }

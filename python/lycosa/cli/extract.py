@@ -8,7 +8,7 @@ import sys
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from lycosa.cli.job_arguments import add_job_arguments, given_settings
-from lycosa.errors import SettingError
+from lycosa.errors import LycosaError, SettingError
 
 if TYPE_CHECKING:
     from lycosa.parse.text import Extracted
@@ -47,22 +47,36 @@ def run(args: argparse.Namespace) -> int:
     from lycosa.parse.text import extract
 
     page = read(args)
-    found = extract(page.body, url=page.url, content_type=page.content_type, method=args.method)
+    found = extract(
+        page.body,
+        url=page.url,
+        content_type=page.content_type,
+        method=args.method,
+        status=page.status,
+        headers=page.headers,
+    )
     if args.format == "json":
-        shown = json.dumps(as_json(found), indent=2, ensure_ascii=False) + "\n"
-    elif args.format == "markdown":
-        shown = found.markdown(links=args.links, images=args.images)
+        # In JSON they can be written in another way.
+        shown = json.dumps(as_json(found), indent=2, ensure_ascii=False).translate(ESCAPED) + "\n"
     else:
-        shown = found.text
-    print(printable(shown), end="")
-    problem = page.problem
-    if found.refusal is not None:
-        problem = f"this page is no content: {found.refusal}"
-    elif found.kind == "binary":
-        problem = "this is no text"
+        shown = found.markdown(links=args.links, images=args.images) if args.format == "markdown" else found.text
+        shown = printable(shown) if sys.stdout.isatty() else shown
+    print(shown, end="")
+    problem = problem_of(found, page.status)
     if problem is not None:
         print(f"lycosa: {args.page}: {problem}", file=sys.stderr)
     return 0 if problem is None else 1
+
+
+def problem_of(found: Extracted, status: int) -> str | None:
+    """Return why a page is no content; `None`: it is."""
+    if found.refusal is not None:
+        return f"this page is no content: {found.refusal}"
+    if not 200 <= status < 300:
+        return f"status {status}"
+    if found.kind == "binary":
+        return "this is no text"
+    return "only its beginning was read: it has very many blocks" if found.is_cut else None
 
 
 class Page(NamedTuple):
@@ -71,7 +85,8 @@ class Page(NamedTuple):
     body: bytes
     url: str | None
     content_type: str | None = None
-    problem: str | None = None  # why it may be no content, though it was read
+    status: int = 200
+    headers: dict[str, str] | None = None
 
 
 def read(args: argparse.Namespace) -> Page:
@@ -97,22 +112,21 @@ def whole(file: IO[bytes], name: str) -> bytes:
 
 def printable(text: str) -> str:
     """Return a text without characters that a terminal takes for orders, or that change the order of others."""
-    return text.translate(ORDERS)
+    return text.translate(dict.fromkeys(ORDERS))
 
 
-#: Control characters but tab and line feed, and those of bidirectional text that embed or override.
-ORDERS = dict.fromkeys(
-    [
-        *range(0x09),
-        0x0B,
-        0x0C,
-        *range(0x0E, 0x20),
-        *range(0x7F, 0xA0),
-        *range(0x202A, 0x202F),
-        *range(0x2066, 0x206A),
-    ],
-    "\N{REPLACEMENT CHARACTER}",
-) | {0x0D: None}
+#: Control characters but tab and line feed, and those of bidirectional text that embed, override or isolate: legal in
+#: Arabic and Hebrew, so that files have them.
+ORDERS = (
+    *range(0x09),
+    *range(0x0B, 0x20),
+    *range(0x7F, 0xA0),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+)
+
+#: The same, as JSON may have them.
+ESCAPED = {code: f"\\u{code:04x}" for code in ORDERS}
 
 
 def fetch(url: str, settings: dict[str, Any]) -> Page:
@@ -122,30 +136,30 @@ def fetch(url: str, settings: dict[str, Any]) -> Page:
 
     if "user_agent" not in settings:
         raise SettingError("--user-agent", "", 'product/version and a contact: "mybot/1.0 (me@example.org)"')
+    # One page, for somebody who waits: nothing is tried again unless they say so. What kind of page it is is told by
+    # who looks at its text.
+    settings = merge({"politeness": {"retries": 0}, "frontier": {"patience": 0}}, settings)
     # A redirect is followed within the scope; what is last is the page.
-    settings = merge(settings, {"max_depth": 0})
+    settings = merge(settings, {"max_depth": 0, "parse": {"refusals": False}})
     settings.pop("seeds", None)
     last = None
     for outcome in crawl(url, **settings):
         last = outcome
         if outcome.body:
-            status = outcome.status or 0
-            problem = None if 200 <= status < 300 else f"status {status}"
-            return Page(outcome.body, outcome.url, outcome.header("content-type"), problem)
-    if last is not None and (last.error or "").startswith("page-"):
-        return Page(b"", url, problem=f"this page is no content: {str(last.error).removeprefix('page-')}")
+            fields = dict(outcome.headers)
+            return Page(outcome.body, outcome.url, outcome.header("content-type"), outcome.status or 0, fields)
     reason = "nothing was returned" if last is None else last.error or f"status {last.status}, without a body"
-    raise SettingError("URL", url, f"a page that can be fetched ({reason})")
+    raise LycosaError(f"{url}: {reason}")
 
 
 def as_json(found: Extracted) -> dict[str, Any]:
     """Everything, as JSON has it."""
     names = (
-        "kind", "confidence", "refusal", "title", "author", "published", "modified", "language", "canonical",
-        "description", "site", "licence", "text",
-    )  # fmt: skip
+        *("kind", "confidence", "refusal", "is_cut", "title", "author", "published", "modified", "language"),
+        *("canonical", "description", "site", "licence", "text"),
+    )
     told = {name: getattr(found, name) for name in names}
-    told |= {"simhash": f"{found.simhash:016x}", "digest": found.digest.hex()}
+    told |= {"simhash": f"{found.simhash:016x}", "digest": None if found.digest is None else found.digest.hex()}
     told["posts"] = [
         {"kind": post.kind, "author": post.author, "date": post.date, "text": post.text} for post in found.posts
     ]

@@ -57,8 +57,8 @@ class Extracted:
     refusal: str | None
     #: Near duplicates differ in few of its 64 bits. 0: there is no text.
     simhash: int
-    #: MD5 of the words of the text.
-    digest: bytes
+    #: MD5 of the words of the text; `None`: there is none.
+    digest: bytes | None
     #: What the page states; `None`: nothing. Dates are ISO 8601 days.
     title: str | None = None
     author: str | None = None
@@ -69,7 +69,11 @@ class Extracted:
     description: str | None = None
     site: str | None = None
     licence: str | None = None
+    #: Whether the page has more blocks than are looked at, 20,000: the others are left out.
+    is_cut: bool = False
     _page: _core.ExtractedPage | None = field(default=None, repr=False, compare=False)
+    #: Whether the text is another extractor's: it has no blocks and no Markdown.
+    _is_of_other: bool = field(default=False, repr=False, compare=False)
 
     def markdown(self, *, links: bool = False, images: bool = False) -> str:
         """Return the main text as Markdown (CommonMark, tables of GFM, formulas between dollars).
@@ -77,13 +81,15 @@ class Extracted:
         links: whether links have their targets. images: whether images are written. The published method has no
         structure: of it the text is returned.
         """
-        made = None if self._page is None else self._page.markdown(links, images)
+        made = None if self._page is None or self._is_of_other else self._page.markdown(links, images)
         return self.text if made is None else made
 
     @cached_property
     def blocks(self) -> list[TextBlock]:
         """The blocks of the main text; the published method has none."""
-        return [] if self._page is None else [TextBlock(*block) for block in self._page.blocks()]
+        if self._page is None or self._is_of_other:
+            return []
+        return [TextBlock(*block) for block in self._page.blocks()]
 
     @cached_property
     def posts(self) -> list[Post]:
@@ -116,7 +122,8 @@ def extract(
     html: the page; of bytes the character set is found as browsers do it. url: its own, which tells something of its
     kind and date. content_type, status, headers: of its response; the last two help to tell refusals. slower: another
     extractor, which is asked for the main text of pages whose confidence is less than ``below``; it gets the bytes
-    and the URL, and what it returns has no confidence. Raises SettingError for an unknown method.
+    and the URL, and what it returns has no confidence. Raises SettingError for an unknown method, LycosaError for a
+    page that makes a library fail.
 
     >>> page = "<title>Cats</title><article><h1>Cats</h1><p>Cats are small, and they sleep a lot.</p></article>"
     >>> extract(page).title
@@ -131,10 +138,18 @@ def extract(
     page = _core.extract_page(body, url or "", content_type, method, status, fields)
     stated = dict(page.metadata())
     found = Extracted(
-        page.text, page.kind, page.confidence, page.refusal, page.simhash, bytes(page.digest), **stated, _page=page
+        page.text,
+        page.kind,
+        page.confidence,
+        page.refusal,
+        page.simhash,
+        page.digest,
+        **stated,
+        is_cut=page.is_cut,
+        _page=page,
     )
     if slower is not None and found.confidence is not None and found.confidence < below and found.kind != "binary":
         text = slower(body, url)
-        simhash, digest = _core.fingerprint(text)
-        return replace(found, text=text, confidence=None, simhash=simhash, digest=bytes(digest), _page=None)
+        simhash, digest = _core.fingerprint(text) if text.strip() else (0, None)
+        return replace(found, text=text, confidence=None, simhash=simhash, digest=digest, _is_of_other=True)
     return found

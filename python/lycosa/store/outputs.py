@@ -31,6 +31,10 @@ SCHEMES = {
     "duckdb": "duckdb.DuckdbSink",
     "postgresql": "postgresql.PostgresSink",
     "postgres": "postgresql.PostgresSink",
+    "delta": "delta.DeltaSink",
+    "delta+s3": "delta.DeltaSink",
+    "delta+gs": "delta.DeltaSink",
+    "delta+az": "delta.DeltaSink",
 }
 
 #: Object stores.

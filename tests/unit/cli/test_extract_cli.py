@@ -34,8 +34,11 @@ class Site(BaseHTTPRequestHandler):
             "/page": (200, PAGE),
             "/gone": (410, PAGE),
             "/challenge": (403, CHALLENGE),
+            "/long": (403, PAGE * 200),
         }.get(self.path, (404, ""))
         self.send_response(status)
+        if self.path == "/long":
+            self.send_header("CF-Mitigated", "challenge")
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
         self.wfile.write(body.encode())
@@ -91,22 +94,38 @@ def test_a_url_is_fetched_as_a_crawl_does_it(site: str, capsys: pytest.CaptureFi
     allow += ["--set", f"allow_ports=[{site.rpartition(':')[2]}]", "--set", "politeness.share_clocks=false"]
     assert main(["extract", f"{site}/old", *allow, "--set", "speed=100"]) == 0
     assert capsys.readouterr().out.count("rebuilt") == 5
-    assert main(["extract", f"{site}/none", *allow, "--set", "speed=100"]) == 2
-    assert "a page that can be fetched (status 404, without a body)" in capsys.readouterr().err
+    assert main(["extract", f"{site}/none", *allow, "--set", "speed=100"]) == 1
+    assert "status 404, without a body" in capsys.readouterr().err
     assert main(["extract", f"{site}/gone", *allow, "--set", "speed=100"]) == 1
     told = capsys.readouterr()
     assert told.out.count("rebuilt") == 5
     assert "status 410" in told.err
-    assert main(["extract", f"{site}/challenge", *allow, "--set", "speed=100"]) == 1
-    assert "this page is no content: challenge" in capsys.readouterr().err
+    assert main(["extract", f"{site}/challenge", *allow, "--set", "speed=100", "--json"]) == 1
+    told = capsys.readouterr()
+    assert "this page is no content: challenge" in told.err
+    assert json.loads(told.out)["refusal"] == "challenge"
+    assert main(["extract", f"{site}/long", *allow, "--set", "speed=100", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["refusal"] == "challenge", "by a header field, however long it is"
 
 
-def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_terminal_would_obey_is_not_printed_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "page.html"
-    file.write_text(PAGE.replace("1. The", "&#27;]0;owned&#7;&#155;31m&#8238;The"))
+    file.write_text(PAGE.replace("1. The", "&#27;]0;owned&#7;&#8238;\u05d0\u05d1&#8236; The"))
+    orders = {"\x1b", "\x07", "\u202e", "\u202c"}
     for form in ("text", "markdown", "json"):
         assert main(["extract", str(file), "--format", form]) == 0
-        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(capsys.readouterr().out)
+        shown = capsys.readouterr().out
+        if form == "json":
+            assert not orders & set(shown)
+            assert "\u202e\u05d0\u05d1\u202c" in json.loads(shown)["text"], "nothing of it is lost"
+        else:
+            assert "\u202e\u05d0\u05d1\u202c" in shown, "a file gets what the page says"
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+        assert main(["extract", str(file), "--format", form]) == 0
+        assert not orders & set(capsys.readouterr().out)
+        monkeypatch.undo()
 
 
 def test_bad_arguments_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

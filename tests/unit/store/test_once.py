@@ -13,6 +13,7 @@ from pathlib import Path
 import boto3
 import duckdb
 import pytest
+from deltalake import DeltaTable
 from lycosa import _core
 from lycosa.errors import SettingError, StorageError
 from lycosa.sink import Sink, SinkJob
@@ -60,6 +61,10 @@ def read_duckdb(path: Path) -> list[str]:
 def read_sqlite(path: Path) -> list[str]:
     with sqlite3.connect(path) as connection:
         return [url for (url,) in connection.execute("SELECT url FROM pages")]
+
+
+def read_delta(path: Path) -> list[str]:
+    return [str(url) for url in DeltaTable(path).to_pyarrow_table(columns=["url"])["url"].to_pylist()]
 
 
 READERS: dict[str, Callable[[Path], list[str]]] = {
@@ -110,6 +115,11 @@ def test_a_killed_writer_writes_each_row_once(name: str, recorded: Recorded, tmp
     output = tmp_path / name
     write_and_be_killed(str(output), recorded)
     assert sorted(READERS[name](output)) == sorted(recorded.urls)
+
+
+def test_a_table_of_delta_has_each_row_once(recorded: Recorded, tmp_path: Path) -> None:
+    write_and_be_killed(f"delta://{tmp_path}/pages", recorded)
+    assert sorted(read_delta(tmp_path / "pages")) == sorted(recorded.urls)
 
 
 @pytest.mark.parametrize("end", ["parquet", "jsonl.gz"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.text_model import BAGS, TREES
+from tools.text_model.source import source
 
 MODELS = Path(__file__).parents[3] / "crates" / "text" / "models"
 
@@ -18,3 +19,7 @@ def test_a_model_has_the_trees_of_the_script(name: str) -> None:
     data = (MODELS / f"{name}.bin").read_bytes()
     _, trees = struct.unpack_from("<II", data, 8)
     assert trees == BAGS * TREES, "python -m tools.text_model --write"
+
+
+def test_the_models_are_made_of_this_version() -> None:
+    assert (MODELS / "source.txt").read_text().strip() == source(), "python -m tools.text_model --write"

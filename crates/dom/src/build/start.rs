@@ -220,8 +220,8 @@ impl Builder {
         };
         let Some(id) = id else { return };
         let is_closed = if is_foreign { self.token.is_self_closing } else { tag.is_void() };
-        // What is text whatever it looks like is not the text of the element around it.
-        let is_apart = tag.is_raw() || (is_foreign && !current.is_foreign);
+        // What is text whatever it looks like is not the text of the element around it. In SVG and MathML nothing is.
+        let is_apart = if is_foreign { !current.is_foreign } else { tag.is_raw() };
         if !is_closed && (self.stack.len() < self.limits.depth || is_apart) {
             self.stack.push(Open { id, tag, is_foreign });
         }

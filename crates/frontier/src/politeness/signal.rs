@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lycosa_records::{Head, Outcome};
+use lycosa_records::{Head, Outcome, Received};
 use sfv::{Item, List, ListEntry, Parser};
 
 use super::pace::HealthSignal;
@@ -48,9 +48,11 @@ pub(crate) fn word(page: &Outcome) -> Word {
 
 /// Whether a retry may succeed: time-outs, broken connections, overload, an address that the name has left.
 pub(crate) fn may_pass(page: &Outcome) -> bool {
+    let is_passing = |received: &Received| matches!(received.status, 408 | 421 | 429 | 500..=599);
     match &page.response.result {
-        Ok(received) => matches!(received.status, 408 | 421 | 429 | 500..=599),
-        Err(failure) => failure.kind.is_transient(),
+        Ok(received) => is_passing(received),
+        // What a page says in place of content does not make its status more final than it is.
+        Err(failure) => failure.kind.is_transient() || page.refused.as_deref().is_some_and(is_passing),
     }
 }
 

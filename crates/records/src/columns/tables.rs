@@ -337,8 +337,8 @@ columns! { Outcome:
     /// The same as Markdown. Not written unless store.fields names it.
     also ["markdown"] Get::MaybeText(|outcome| stated(outcome, |page| &page.markdown)),
         set |outcome, value| { outcome.text.get_or_insert_default().markdown = value.text()?.unwrap_or_default(); Ok(()) };
-    /// What the page is: article, forum, product, collection, listing, documentation, service, other. Not written unless store.fields
-    /// names it.
+    /// What the page is: article, forum, product, collection, listing, documentation, service, other; or binary: its bytes are no text.
+    /// Not written unless store.fields names it.
     also ["kind"] Get::MaybeText(|outcome| stated(outcome, |page| &page.kind));
     /// The expected F1 of the words of main_text, in thousandths. Not written unless store.fields names it.
     also ["confidence"] Get::Number(|outcome| outcome.text.as_ref().map_or(0, |page| page.confidence));

@@ -15,6 +15,9 @@ struct Level {
     preformatted: bool,
 }
 
+/// Containers of a page, at most.
+const CONTAINERS: usize = 4 * MOST;
+
 /// A walk through a page.
 pub(super) struct Walk<'a> {
     tree: &'a Tree,
@@ -25,6 +28,8 @@ pub(super) struct Walk<'a> {
     /// Whether a space is due before the next word, and how many `<br>` have come since the last one.
     space: bool,
     line_breaks: u8,
+    /// Whether the space is a line break of the source.
+    is_wrapped: bool,
     /// The indentation of the first line of code.
     indent: String,
 }
@@ -37,6 +42,7 @@ impl<'a> Walk<'a> {
             parent: 0,
             depth: 0,
             list_depth: 0,
+            heading: 0,
             within: Within::default(),
             path: 0,
             blocks: 0,
@@ -54,6 +60,7 @@ impl<'a> Walk<'a> {
             open: None,
             space: false,
             line_breaks: 0,
+            is_wrapped: false,
             indent: String::new(),
         }
     }
@@ -161,6 +168,11 @@ impl<'a> Walk<'a> {
 
     /// A new container.
     fn container(&mut self, node: NodeId, tag: Tag, parent: u32) -> u32 {
+        // Elements without a text may be many more than those with one.
+        if self.blocks.containers.len() >= CONTAINERS {
+            self.blocks.is_cut = true;
+            return parent;
+        }
         let around = self.blocks.containers[parent as usize];
         let mut within = around.within;
         if let Some(place) = place_of(tag) {
@@ -172,11 +184,17 @@ impl<'a> Walk<'a> {
         if is_hidden(self.tree, node) {
             within = within.with(Place::Hidden);
         }
-        let own = self.tree.attribute(node, "class").unwrap_or_default().bytes().fold(tag as u32 + 1, mix);
+        // Many systems write the number of the page into the classes of `body`.
+        let classes = match tag {
+            Tag::Html | Tag::Body => "",
+            _ => self.tree.attribute(node, "class").unwrap_or_default(),
+        };
+        let own = classes.bytes().fold(tag as u32 + 1, mix);
         self.blocks.containers.push(Container {
             node,
             parent,
             depth: (self.levels.len() as u16).min(u16::MAX - 1),
+            heading: tag.heading().unwrap_or(around.heading),
             list_depth: around.list_depth
                 + u8::from(matches!(tag, Tag::Ul | Tag::Ol | Tag::Menu) && around.list_depth < 99),
             within,
@@ -199,6 +217,13 @@ impl<'a> Walk<'a> {
 
     /// A `<br>`.
     fn line_break(&mut self) {
+        if self.levels[self.levels.len() - 1].preformatted {
+            // As a line break of its text: at the beginning it is none.
+            if self.open.is_some() {
+                self.blocks.text.push('\n');
+            }
+            return;
+        }
         self.line_breaks += 1;
         if self.line_breaks >= 2 {
             self.close();
@@ -216,7 +241,9 @@ impl<'a> Walk<'a> {
         let mut rest = text;
         loop {
             let trimmed = rest.trim_start();
-            self.space |= trimmed.len() < rest.len();
+            let blank = &rest[..rest.len() - trimmed.len()];
+            self.space |= !blank.is_empty();
+            self.is_wrapped |= blank.contains('\n');
             let Some(piece) = Piece::of(trimmed) else { break };
             rest = &trimmed[piece.bytes..];
             self.word(node, &trimmed[..piece.bytes], &piece, level);
@@ -268,16 +295,19 @@ impl<'a> Walk<'a> {
                 images: 0,
                 breaks: 0,
             });
-            self.space = false;
-            self.line_breaks = 0;
+            (self.space, self.line_breaks) = (false, 0);
         }
         if self.line_breaks > 0 {
             self.blocks.text.push('\n');
-        } else if self.space {
+        } else if self.space && !(self.is_wrapped && joins(&self.blocks.text, word)) {
             self.blocks.text.push(' ');
         }
-        (self.space, self.line_breaks) = (false, 0);
-        self.blocks.text.push_str(word);
+        (self.space, self.line_breaks, self.is_wrapped) = (false, 0, false);
+        if word.contains(UNSEEN) {
+            self.blocks.text.extend(word.chars().filter(|character| !UNSEEN.contains(character)));
+        } else {
+            self.blocks.text.push_str(word);
+        }
         let Some(open) = &mut self.open else { return };
         open.nodes.1 = node;
         open.characters += piece.characters;
@@ -289,7 +319,7 @@ impl<'a> Walk<'a> {
 
     /// Ends the open block.
     fn close(&mut self) {
-        (self.space, self.line_breaks) = (false, 0);
+        (self.space, self.line_breaks, self.is_wrapped) = (false, 0, false);
         self.indent.clear();
         let Some(block) = self.open.take() else { return };
         if self.blocks.all.len() >= MOST {
@@ -323,6 +353,18 @@ impl<'a> Walk<'a> {
             outer.words += inner.words;
         }
     }
+}
+
+/// Characters that no browser shows: of soft hyphens nearly none.
+pub(crate) const UNSEEN: [char; 3] = ['\0', '\u{1}', '\u{ad}'];
+
+/// Whether a line break of the source between two texts is no space: in Chinese and Japanese it is not shown (CSS Text 3, section 4.1.3).
+pub(crate) fn joins(before: &str, after: &str) -> bool {
+    let is_wide = |character: char| {
+        matches!(character, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ff60}'
+            | '\u{20000}'..='\u{3ffff}')
+    };
+    before.ends_with(is_wide) && after.starts_with(is_wide)
 }
 
 /// Adds a byte to a hash.

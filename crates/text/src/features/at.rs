@@ -63,7 +63,7 @@ impl At<'_> {
 
     /// The level of the heading that it, or a block near it, is in; 7: none. 8: there is no such block.
     pub(super) fn heading(&self, offset: isize) -> u8 {
-        self.near(offset).map_or(8, |block| self.page.blocks.heading_of(self.page.tree, block).unwrap_or(7))
+        self.near(offset).map_or(8, |block| self.page.blocks.heading_of(block).unwrap_or(7))
     }
 
     /// What the headings above it say.

@@ -112,8 +112,7 @@ impl<'a> Page<'a> {
             texts,
         };
         page.walk(tables);
-        let levels: Vec<_> =
-            blocks.all.iter().map(|block| blocks.heading_of(tree, block).unwrap_or(7)).collect();
+        let levels: Vec<_> = blocks.all.iter().map(|block| blocks.heading_of(block).unwrap_or(7)).collect();
         page.surroundings = Surroundings::of(blocks, &page.texts, &page.of_words, &levels, page.title_at);
         page
     }

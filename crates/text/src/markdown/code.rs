@@ -9,6 +9,8 @@ impl Writer<'_> {
     pub(super) fn code(&mut self, node: NodeId) {
         let mut code = String::new();
         lines_of_code(self.tree, node, &mut code);
+        // A carriage return would end the line, and with it a quote or a list around the code.
+        let code = code.replace("\r\n", "\n").replace('\r', "\n");
         let code = code.strip_prefix('\n').unwrap_or(&code).trim_end();
         if code.is_empty() {
             return;
@@ -39,8 +41,8 @@ fn lines_of_code(tree: &Tree, node: NodeId, into: &mut String) {
     let (mut at, end) = (tree.first(node), tree.after(node));
     let mut line_ends = Vec::new();
     while at != NONE && at != end {
-        if line_ends.last() == Some(&at) {
-            line_ends.retain(|line_end| *line_end != at);
+        while line_ends.last() == Some(&at) {
+            line_ends.pop();
             end_line(into);
         }
         match tree.text(at) {
@@ -85,6 +87,9 @@ fn language_of(tree: &Tree, node: NodeId) -> &str {
         .unwrap_or("")
 }
 
+/// Bytes of an element's classes that are looked at.
+const CLASSES: usize = 512;
+
 /// The language that an element's attributes name.
 fn named_in(tree: &Tree, node: NodeId) -> Option<&str> {
     let is_name = |name: &&str| {
@@ -94,6 +99,8 @@ fn named_in(tree: &Tree, node: NodeId) -> Option<&str> {
     };
     let given = ["data-lang", "data-language"].into_iter().find_map(|name| tree.attribute(node, name));
     let classes = tree.attribute(node, "class").unwrap_or_default();
+    // An element around many codes is asked for each of them.
+    let classes = classes.get(..CLASSES.min(classes.len())).unwrap_or_default();
     let is_highlighter = |class: &str| matches!(class, "sourceCode" | "brush:" | "highlight" | "code");
     let mut before = "";
     let of_class = classes.split_ascii_whitespace().find_map(|class| {

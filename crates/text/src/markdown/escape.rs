@@ -25,6 +25,8 @@ pub(super) fn escaped_target(target: &str) -> String {
             ')' => escaped.push_str("%29"),
             '<' => escaped.push_str("%3C"),
             '>' => escaped.push_str("%3E"),
+            '\\' => escaped.push_str("%5C"),
+            '`' => escaped.push_str("%60"),
             '\n' | '\r' | '\t' => {}
             other => escaped.push(other),
         }
@@ -35,6 +37,7 @@ pub(super) fn escaped_target(target: &str) -> String {
 /// Appends a word; what would be markup has a backslash before it.
 pub(super) fn escape(word: &str, out: &mut String) {
     let mut before = ' ';
+    let may_have_references = word.contains(';');
     let mut characters = word.chars().peekable();
     while let Some(character) = characters.next() {
         let is_inside = |other: Option<&char>| other.is_some_and(|other| other.is_alphanumeric());
@@ -47,8 +50,8 @@ pub(super) fn escape(word: &str, out: &mut String) {
             '$' => true,
             '|' => false,
             '&' => {
-                characters.peek().is_some_and(|next| next.is_ascii_alphabetic() || *next == '#')
-                    && word.contains(';')
+                may_have_references
+                    && characters.peek().is_some_and(|next| next.is_ascii_alphabetic() || *next == '#')
             }
             '!' => characters.peek() == Some(&'['),
             _ => false,
@@ -88,6 +91,7 @@ pub(super) fn escape_start(line: &str) -> String {
         || line == "-"
         || line == "+"
         || line.starts_with("~~~")
-        || (!line.is_empty() && line.bytes().all(|byte| byte == b'=' || byte == b'-'));
+        // Below another line it would make a heading, a table or a rule of it.
+        || (!line.is_empty() && line.bytes().all(|byte| b"=-|: ".contains(&byte)));
     if is_markup { format!("\\{line}") } else { line.to_owned() }
 }

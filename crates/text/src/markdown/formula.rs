@@ -3,6 +3,7 @@
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use super::code::all_text;
+use super::escape::escaped;
 use crate::metadata::collapsed;
 
 /// The formula of MathML: its source in TeX, or what it shows, which is better than nothing; empty: it shows nothing.
@@ -48,10 +49,21 @@ pub(super) fn of_mark(tree: &Tree, node: NodeId) -> String {
     between_dollars(&source, is_display)
 }
 
-/// A formula with its marks.
+/// A formula with its marks; one that would end them is written as text.
 fn between_dollars(source: &str, is_display: bool) -> String {
     let mark = if is_display { "$$" } else { "$" };
-    if source.is_empty() { String::new() } else { format!("{mark}{source}{mark}") }
+    let mut before = ' ';
+    let mut ends = source.contains('`') || source.ends_with('\\');
+    for character in source.chars() {
+        ends |= character == '$' && before != '\\';
+        before = if before == '\\' { ' ' } else { character };
+    }
+    match source {
+        "" => String::new(),
+        _ if ends => escaped(source),
+        // A sign that would begin HTML where formulas are not known.
+        _ => format!("{mark}{}{mark}", source.replace('<', "\\lt ")),
+    }
 }
 
 /// All text in an element.

@@ -6,7 +6,7 @@ use super::code::{all_text, longest_run};
 use super::escape::{escape, escape_start, escaped_target, target_of};
 use super::kept::Kept;
 use super::{Options, formula};
-use crate::blocks::{is_invisible, is_left_out};
+use crate::blocks::{UNSEEN, is_invisible, is_left_out, joins};
 
 /// A line break in a text that is being written. No text of a page has it: it is no character of HTML.
 const BREAK: char = '\u{1}';
@@ -24,12 +24,25 @@ pub(crate) struct Inline<'a> {
     is_spaced: bool,
     /// Marks around it.
     depth: usize,
+    /// Whether it is in a link: links are not within each other.
+    is_in_link: bool,
+    /// The last mark that has ended, and where: what follows at once with the same mark goes on.
+    ended: Option<(&'static str, usize)>,
 }
 
 impl<'a> Inline<'a> {
     /// Nothing yet.
     pub(crate) fn new(tree: &'a Tree, kept: &'a Kept, options: Options) -> Self {
-        Inline { tree, kept, options, out: String::new(), is_spaced: false, depth: 0 }
+        Inline {
+            tree,
+            kept,
+            options,
+            out: String::new(),
+            is_spaced: false,
+            depth: 0,
+            is_in_link: false,
+            ended: None,
+        }
     }
 
     /// All that is in an element.
@@ -111,12 +124,25 @@ impl<'a> Inline<'a> {
 
     /// Words of a text.
     fn words(&mut self, text: &str) {
-        for (index, word) in text.split(char::is_whitespace).enumerate() {
-            self.is_spaced |= index > 0;
+        let mut rest = text;
+        while !rest.is_empty() {
+            let word = rest.trim_start();
+            let blank = &rest[..rest.len() - word.len()];
+            self.is_spaced |= !blank.is_empty();
+            let end = word.find(char::is_whitespace).unwrap_or(word.len());
+            let word = &word[..end];
             if !word.is_empty() {
+                if blank.contains('\n') && joins(&self.out, word) {
+                    self.is_spaced = false;
+                }
                 self.space();
-                escape(word, &mut self.out);
+                if word.contains(UNSEEN) {
+                    escape(&word.replace(UNSEEN, ""), &mut self.out);
+                } else {
+                    escape(word, &mut self.out);
+                }
             }
+            rest = &rest[blank.len() + end..];
         }
     }
 
@@ -137,7 +163,11 @@ impl<'a> Inline<'a> {
 
     /// What is in an element, written by itself: its text, and whether spaces are around it.
     fn inner(&self, node: NodeId) -> (String, bool, bool) {
-        let mut inner = Inline { depth: self.depth + 1, ..Inline::new(self.tree, self.kept, self.options) };
+        let mut inner = Inline {
+            depth: self.depth + 1,
+            is_in_link: self.is_in_link || self.tree.tag(node) == Tag::A,
+            ..Inline::new(self.tree, self.kept, self.options)
+        };
         inner.out.push('\u{0}'); // so that a space at the beginning is written
         self.tree.children(node).for_each(|child| inner.add(child));
         let text = inner.out.trim_start_matches('\u{0}');
@@ -146,23 +176,43 @@ impl<'a> Inline<'a> {
     }
 
     /// Text between marks.
-    fn marked(&mut self, node: NodeId, mark: &str) {
-        let (text, starts, mut ends) = self.inner(node);
-        // A mark behind punctuation ends nothing before a letter (CommonMark section 6.2): a space makes it one.
-        let next = self.tree.next(node);
-        let is_before_letter = next != lycosa_dom::NONE
-            && self.tree.text(next).is_some_and(|text| text.starts_with(char::is_alphanumeric));
-        ends |= is_before_letter && text.ends_with(|c: char| c.is_ascii_punctuation());
-        // Marks within marks of the same kind would end them.
-        let is_plain = text.is_empty() || text.contains(BREAK) || text.contains(mark);
+    fn marked(&mut self, node: NodeId, mark: &'static str) {
+        let (text, starts, ends) = self.inner(node);
         self.is_spaced |= starts;
         self.space();
+        // A mark between a letter and what is none, on the side of this, neither begins nor ends anything (CommonMark section 6.2).
+        let is_letter = |c: char| c.is_alphanumeric();
+        let is_before_letter = !ends && self.follows_letter(node);
+        let begins = text.starts_with(is_letter) || !self.out.ends_with(is_letter);
+        let may_end = text.ends_with(is_letter) || !is_before_letter;
+        // Marks within marks of the same kind would end them.
+        let is_plain = text.is_empty() || text.contains(BREAK) || text.contains(mark) || !begins || !may_end;
         if is_plain {
             self.out.push_str(&text);
+        } else if self.ended == Some((mark, self.out.len())) {
+            self.out.truncate(self.out.len() - mark.len());
+            [text.as_str(), mark].into_iter().for_each(|part| self.out.push_str(part));
+            self.ended = Some((mark, self.out.len()));
         } else {
             [mark, &text, mark].into_iter().for_each(|part| self.out.push_str(part));
+            self.ended = Some((mark, self.out.len()));
         }
         self.is_spaced = ends;
+    }
+
+    /// Whether what follows an element in its line begins with a letter.
+    fn follows_letter(&self, node: NodeId) -> bool {
+        let mut next = self.tree.after(node);
+        for _ in 0..4 {
+            if next == lycosa_dom::NONE || self.tree.tag(next).is_block() {
+                return false;
+            }
+            if let Some(text) = self.tree.text(next) {
+                return text.starts_with(char::is_alphanumeric);
+            }
+            next = self.tree.following(next);
+        }
+        false
     }
 
     /// A raised text: of numbers it tells an exponent.
@@ -196,21 +246,21 @@ impl<'a> Inline<'a> {
 
     /// A link.
     fn link(&mut self, node: NodeId) {
-        let target =
-            self.tree.attribute(node, "href").and_then(target_of).map(|target| self.kept.resolved(target));
+        let target = target(self.tree, self.kept, node);
         let (text, starts, ends) = self.inner(node);
         self.is_spaced |= starts;
         if !text.is_empty() {
             self.space();
         }
-        match target.filter(|_| self.options.links && !text.is_empty() && !text.contains(BREAK)) {
+        let text = text.replace(BREAK, " ");
+        match target.filter(|_| self.options.links && !self.is_in_link && !text.is_empty()) {
             Some(target) => {
                 if self.out.ends_with('!') {
                     // It would be an image.
                     self.out.pop();
                     self.out.push_str("\\!");
                 }
-                self.out.push_str(&format!("[{text}]({})", escaped_target(&target)));
+                self.out.push_str(&format!("[{text}]({target})"));
             }
             None => self.out.push_str(&text),
         }
@@ -236,6 +286,12 @@ impl<'a> Inline<'a> {
             self.out.push_str(text);
         }
     }
+}
+
+/// Where a link leads, as Markdown has it; `None`: nowhere that a reader can follow.
+pub(super) fn target(tree: &Tree, kept: &Kept, link: NodeId) -> Option<String> {
+    let target = tree.attribute(link, "href").and_then(target_of)?;
+    Some(escaped_target(&kept.resolved(target)))
 }
 
 /// Whether an element has a class.

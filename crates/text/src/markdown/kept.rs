@@ -1,5 +1,7 @@
 //! Which nodes of a page are written: the texts of the chosen blocks, the elements around them, and what is beside them.
 
+use std::cell::Cell;
+
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 use lycosa_url::{Base, CrawlUrl};
 
@@ -10,9 +12,14 @@ pub(crate) struct Kept {
     kept: Vec<bool>,
     /// Elements with a block in them.
     divided: Vec<bool>,
-    /// What addresses are resolved against.
+    /// What addresses are resolved against, and how many bytes more they may become by that, all together: a long base with many short
+    /// links would make much of little.
     base: Option<Base<'static>>,
+    longer: Cell<usize>,
 }
+
+/// Bytes that addresses become longer, at most.
+const LONGER: usize = 1 << 20;
 
 impl Kept {
     /// Of some blocks. url: see [`super::markdown`].
@@ -49,7 +56,7 @@ impl Kept {
                 }
             }
         }
-        Kept { kept, divided, base: base_of(tree, url) }
+        Kept { kept, divided, base: base_of(tree, url), longer: Cell::new(LONGER) }
     }
 
     /// Whether a node, or something in it, is kept.
@@ -63,9 +70,14 @@ impl Kept {
         let (page, fragment) = target.find('#').map_or((&*target, ""), |at| target.split_at(at));
         let joined =
             self.base.as_ref().filter(|_| !page.is_empty()).and_then(|base| base.join_as_given(page).ok());
-        match joined {
-            Some(url) => format!("{}{fragment}", url.as_str()),
-            None => target,
+        let resolved = joined.map(|url| format!("{}{fragment}", url.as_str()));
+        let more = resolved.as_ref().map_or(0, |resolved| resolved.len().saturating_sub(target.len()));
+        match (resolved, self.longer.get().checked_sub(more)) {
+            (Some(resolved), Some(left)) => {
+                self.longer.set(left);
+                resolved
+            }
+            _ => target,
         }
     }
 
@@ -103,12 +115,21 @@ fn keep(tree: &Tree, node: NodeId, kept: &mut [bool]) {
 /// Keeps images and formulas in chosen blocks, and those between two of them: they may have an element without text of their own.
 fn keep_between(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], kept: &mut [bool]) {
     // Nodes are numbered in the order of the page, but for what was moved out of tables.
-    let mut next = 0;
+    let (mut next, mut before_it) = (0, NONE);
     for node in 1..tree.len() as NodeId {
         while blocks.all.get(next).is_some_and(|block| block.nodes.1 < node) {
             next += 1;
         }
         if !matches!(tree.tag(node), Tag::Img | Tag::Math) {
+            continue;
+        }
+        // Behind an image that is loaded late the same one stands for those without scripts.
+        let parent = tree.parent(node);
+        let place =
+            if parent != NONE && tree.tag(parent) == Tag::Noscript { tree.parent(parent) } else { parent };
+        let is_again = place != parent && place == before_it;
+        before_it = place;
+        if is_again {
             continue;
         }
         let is_at = |block: usize| is_chosen.get(block).copied().unwrap_or(false);

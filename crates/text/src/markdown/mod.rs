@@ -21,7 +21,7 @@ use kept::Kept;
 const DEPTH: usize = 200;
 
 /// Bytes before each line: quotes and lists that are nested deeper are flat.
-const PREFIX: usize = 80;
+const PREFIX: usize = 32;
 
 /// What is written besides text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,8 +36,15 @@ pub struct Options {
 /// resolved; or empty: they stay as they are.
 pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Options, url: &str) -> String {
     let kept = Kept::of(tree, blocks, is_chosen, url);
-    let mut writer =
-        Writer { tree, kept: &kept, options, out: String::new(), prefix: String::new(), is_open: false };
+    let mut writer = Writer {
+        tree,
+        kept: &kept,
+        options,
+        out: String::new(),
+        prefix: String::new(),
+        is_open: false,
+        link: None,
+    };
     writer.children(Tree::ROOT, 0);
     let length = writer.out.trim_end().len();
     writer.out.truncate(length);
@@ -62,6 +69,8 @@ struct Writer<'a> {
     prefix: String,
     /// Whether the last thing was a block, so that an empty line comes before the next one.
     is_open: bool,
+    /// Where the link leads that is around the blocks, as Markdown has it.
+    link: Option<String>,
 }
 
 impl<'a> Writer<'a> {
@@ -96,6 +105,7 @@ impl<'a> Writer<'a> {
                     Some(before) => format!("{before}\\#"),
                     None => text,
                 };
+                let text = self.linked(text);
                 self.lines(&format!("{} {text}", "#".repeat(level.into())));
             }
             return;
@@ -112,6 +122,11 @@ impl<'a> Writer<'a> {
             Tag::Ul | Tag::Menu | Tag::Dir | Tag::Ol => self.list(node, depth),
             Tag::Dl => self.definitions(node, depth),
             Tag::Table => self.table(node, depth),
+            Tag::A if self.options.links && self.link.is_none() => {
+                self.link = inline::target(self.tree, self.kept, node);
+                self.children(node, depth);
+                self.link = None;
+            }
             _ => self.children(node, depth),
         }
     }
@@ -120,7 +135,16 @@ impl<'a> Writer<'a> {
     fn paragraph(&mut self, inline: &mut Inline<'a>) {
         let text = std::mem::replace(inline, Inline::new(self.tree, self.kept, self.options)).text();
         if !text.is_empty() {
+            let text = self.linked(text);
             self.lines(&text);
+        }
+    }
+
+    /// A text in the link that is around it. One of several lines, or with links, has no place for it.
+    fn linked(&self, text: String) -> String {
+        match &self.link {
+            Some(target) if !text.contains('\n') && !text.contains("](") => format!("[{text}]({target})"),
+            _ => text,
         }
     }
 
@@ -170,6 +194,10 @@ impl<'a> Writer<'a> {
 
     /// A table; one that is there for the layout is written as blocks.
     fn table(&mut self, node: NodeId, depth: usize) {
+        let captions = self.tree.children(node).filter(|child| self.tree.tag(*child) == Tag::Caption);
+        for caption in captions.filter(|caption| self.kept.has(*caption)) {
+            self.children(caption, depth);
+        }
         match table::grid(self.tree, self.kept, self.options, node) {
             Some(text) => self.lines(&text),
             None => {

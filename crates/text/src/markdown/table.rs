@@ -54,6 +54,10 @@ pub(crate) fn grid(tree: &Tree, kept: &Kept, options: Options, table: NodeId) ->
             while has(&grid, number, column) {
                 column += 1;
             }
+            // What is beyond would be lost.
+            if column >= COLUMNS {
+                return None;
+            }
             let span = |name: &str, most: usize| {
                 let given = tree.attribute(*cell, name).and_then(|span| span.trim().parse::<usize>().ok());
                 given.unwrap_or(1).clamp(1, most)
@@ -82,9 +86,6 @@ pub(crate) fn grid(tree: &Tree, kept: &Kept, options: Options, table: NodeId) ->
                 }
             }
             column += columns;
-            if column >= COLUMNS {
-                break;
-            }
         }
     }
     let width = grid.iter().map(Vec::len).max()?;

@@ -45,6 +45,72 @@ fn code_has_its_language_and_its_fence() {
 }
 
 #[test]
+fn code_stays_in_its_fence() {
+    assert_eq!(of("<blockquote><pre>a&#13;[x](y)</pre></blockquote>"), "> ```\n> a\n> [x](y)\n> ```\n");
+}
+
+#[test]
+fn formulas_stay_between_their_dollars() {
+    let of_tex = |tex: &str| {
+        of(&format!("<p>so <math><annotation encoding=application/x-tex>{tex}</annotation></math> holds"))
+    };
+    assert_eq!(of_tex("a &lt; b"), "so $a \\lt  b$ holds\n");
+    let escaped = of_tex("x$ &lt;img src=x onerror=alert(1)&gt; [a](javascript:b) $");
+    assert!(escaped.contains("\\$ \\<img") && escaped.contains("\\[a\\]("), "{escaped}");
+    assert!(!of_tex("a\\").contains("$a\\$"));
+}
+
+#[test]
+fn marks_are_written_where_they_are_marks() {
+    assert_eq!(of("<p><b>注意：</b>内容"), "注意：内容\n");
+    assert_eq!(of("<p>是<b>“重点”</b>吗"), "是“重点”吗\n");
+    assert_eq!(of("<p><b>重点</b>内容 <b>Note:</b> text"), "**重点**内容 **Note:** text\n");
+    assert_eq!(of("<p><b>a</b><b>b</b> <i>c</i>"), "**ab** *c*\n");
+    assert_eq!(of("<p><b>a</b> <b>b</b>"), "**a** **b**\n");
+}
+
+#[test]
+fn a_link_around_blocks_is_kept() {
+    assert_eq!(of("<a href=/x><h3>Title</h3><p>More</p></a>"), "### [Title](/x)\n\n[More](/x)\n");
+    assert_eq!(of("<p><a href=/x>a<br>b</a>"), "[a b](/x)\n");
+    assert_eq!(of("<p><a href=1>x <object><a href=2>y</a></object></a>").matches("](").count(), 1);
+}
+
+#[test]
+fn a_long_base_makes_little_of_many_short_links() {
+    let html = format!(
+        "<base href='https://a.example/{}/'><p>{}",
+        "a".repeat(8_000),
+        "<a href=b>a</a> ".repeat(2_000)
+    );
+    let tree = parse(&html, &Limits::default());
+    let blocks = Blocks::of(&tree);
+    let all = vec![true; blocks.all.len()];
+    let made = markdown(&tree, &blocks, &all, Options { links: true, images: true }, "https://a.example/");
+    assert!(made.len() < 2 << 20, "{}", made.len());
+}
+
+#[test]
+fn lines_of_signs_are_text() {
+    assert_eq!(of("<p>a | b<br>--- | ---"), "a | b\\\n\\--- | ---\n");
+    assert_eq!(of("<p>- -"), "\\- -\n");
+}
+
+#[test]
+fn a_table_has_its_caption_and_all_its_cells() {
+    let html = "<table><caption>Prices</caption><tr><td>a<td>b<tr><td>c<td>d</table>";
+    assert_eq!(of(html), "Prices\n\n| a | b |\n| --- | --- |\n| c | d |\n");
+    let wide = format!("<table><tr>{}<tr><td>x<td>y</table>", "<td>c".repeat(150));
+    assert_eq!(of(&wide).matches('c').count(), 150);
+}
+
+#[test]
+fn an_image_that_is_loaded_late_is_there_once() {
+    let html = "<p>a <img data-src=/1.jpg><noscript><img src=/1.jpg></noscript> b";
+    assert_eq!(of(html).matches("1.jpg").count(), 1);
+}
+
+#[test]
 fn tables_with_spans() {
     let html =
         "<table><tr><th>a<th>b<th>c</tr><tr><td rowspan=2>1<td colspan=2>2|3</tr><tr><td>4<td>5</table>";
@@ -134,7 +200,7 @@ fn addresses_are_resolved_where_the_page_is_known() {
 
 #[test]
 fn signs_at_ends_of_headings_and_marks_before_letters() {
-    assert_eq!(of("<h2>C #</h2><p><b>Note:</b>text"), "## C \\#\n\n**Note:** text\n");
+    assert_eq!(of("<h2>C #</h2><p><b>Note:</b>text"), "## C \\#\n\nNote:text\n");
 }
 
 #[test]

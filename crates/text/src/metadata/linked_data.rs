@@ -6,10 +6,12 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use crate::data;
+
 /// Bytes of a page's JSON-LD.
 const MOST_BYTES: usize = 4 << 20;
 
-/// Objects within each other that are followed, and objects in all.
+/// Values within each other that are followed, and values of a page in all.
 const DEPTH: usize = 12;
 const OBJECTS: usize = 2_000;
 
@@ -49,7 +51,7 @@ enum Author {
 }
 
 /// What was found; empty: nothing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LinkedData {
     pub(crate) title: String,
     authors: Vec<Author>,
@@ -64,6 +66,27 @@ pub(crate) struct LinkedData {
     /// The place in [`TYPES`] of what it was found in.
     best: Option<usize>,
     read: usize,
+    /// Values that may still be looked at.
+    left: usize,
+}
+
+impl Default for LinkedData {
+    fn default() -> Self {
+        LinkedData {
+            title: String::new(),
+            authors: Vec::new(),
+            published: String::new(),
+            modified: String::new(),
+            language: String::new(),
+            description: String::new(),
+            licence: String::new(),
+            site: String::new(),
+            names: HashMap::new(),
+            best: None,
+            read: 0,
+            left: OBJECTS,
+        }
+    }
 }
 
 impl LinkedData {
@@ -73,15 +96,10 @@ impl LinkedData {
         if self.read > MOST_BYTES {
             return;
         }
-        let text = text.trim().trim_start_matches("<!--").trim_end_matches("-->");
-        let text = text
-            .trim()
-            .trim_start_matches("//<![CDATA[")
-            .trim_end_matches("//]]>")
-            .trim_end()
-            .trim_end_matches(';');
-        let Ok(value) = serde_json::from_str::<Value>(text) else { return };
-        self.value(&value, DEPTH, &mut OBJECTS.clone());
+        let Some(value) = data::parsed(text) else { return };
+        let mut left = self.left;
+        self.value(&value, DEPTH, &mut left);
+        self.left = left;
     }
 
     /// The authors' names.
