@@ -71,7 +71,9 @@ class DeltaSink(Sink):
         known = {field.name for field in table.schema().fields}
         if not known <= set(self._fields):
             lost = ", ".join(sorted(known - set(self._fields)))
-            raise SettingError("output", self.url, f"a table whose columns are all in store.fields; it also has {lost}")
+            raise SettingError(
+                "output", self.url, f"a table whose columns are all in store.fields; it also has {lost}"
+            )
 
     def exists(self) -> bool:
         """Return whether there is a table."""
