@@ -1,8 +1,8 @@
 """Delta Lake: ``delta:///data/pages``, ``delta+s3://bucket/pages`` (extra ``delta``: deltalake).
 
-A table of Parquet files with a log of its own, which Spark, DuckDB, Polars and many warehouses read. Rows and position
-are one commit: the position is the table's transaction of the job (protocol section "Transaction Identifiers"), so
-that each row is there once, whatever fails. Credentials come from the environment of each provider's tools.
+A table of Parquet files with a log of its own, which Spark, DuckDB, Polars and many warehouses read. Rows and
+position are one commit: the position is the table's transaction of the job (protocol section "Transaction
+Identifiers"), so that each row is there once, whatever fails. Credentials come from the environment of each provider's tools.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class DeltaSink(Sink):
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[None]:
-        """Raise errors of the library as ours: OSError for a full disk, OutputAway for a store that does not answer."""
+        """Raise the library's errors as ours: OSError for a full disk, OutputAway for a store that is away."""
         import deltalake.exceptions
 
         try:
