@@ -100,9 +100,11 @@ class AppendedSink(FileSink):
 
     def committed(self) -> int | None:
         """Return the stored position."""
-        if self._checkpoints:
-            return self._checkpoints[-1][0]
-        known, size = self._read()[0], self._size()
+        return self._checkpoints[-1][0] if self._checkpoints else self.position_at(self._size())
+
+    def position_at(self, size: int | None) -> int | None:
+        """Return the newest stored position whose output is no longer than so many bytes. size: `None`: it is gone."""
+        known = self._read()[0]
         return next((at for at, length in reversed(known) if size is not None and length <= size), None)
 
     def close(self) -> None:

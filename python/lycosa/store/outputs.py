@@ -17,6 +17,7 @@ ENDS = {
     ".parquet": "parquet.ParquetSink",
     ".warc": "warc.WarcSink",
     ".wet": "warc.WarcSink",
+    ".wacz": "wacz.WaczSink",
     ".sqlite": "sqlite.SqliteSink",
     ".db": "sqlite.SqliteSink",
     ".duckdb": "duckdb.DuckdbSink",

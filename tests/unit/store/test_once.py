@@ -7,8 +7,10 @@ import gzip
 import io
 import json
 import sqlite3
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import boto3
 import duckdb
@@ -19,6 +21,7 @@ from lycosa.errors import SettingError, StorageError
 from lycosa.sink import Sink, SinkJob
 from lycosa.store.outputs import sink_of
 from moto.server import ThreadedMotoServer
+from warcio.archiveiterator import ArchiveIterator
 
 from .conftest import Recorded
 
@@ -67,6 +70,16 @@ def read_delta(path: Path) -> list[str]:
     return [str(url) for url in DeltaTable(path).to_pyarrow_table(columns=["url"])["url"].to_pylist()]
 
 
+def read_warc(file: IO[bytes]) -> list[str]:
+    records = [record for record in ArchiveIterator(file) if record.rec_type == "response"]
+    return [record.rec_headers.get_header("WARC-Target-URI") for record in records]
+
+
+def read_wacz(path: Path) -> list[str]:
+    with zipfile.ZipFile(path) as archive, archive.open("archive/data.warc.gz") as file:
+        return read_warc(file)
+
+
 READERS: dict[str, Callable[[Path], list[str]]] = {
     "pages.jsonl": lambda path: read_jsonl(path.read_bytes()),
     "pages.jsonl.gz": lambda path: read_jsonl(gzip.decompress(path.read_bytes())),
@@ -76,6 +89,8 @@ READERS: dict[str, Callable[[Path], list[str]]] = {
     "pages.parquet": lambda path: ask(f"SELECT url FROM '{path}'"),
     "pages.sqlite": read_sqlite,
     "pages.duckdb": read_duckdb,
+    "pages.warc.gz": lambda path: read_warc(path.open("rb")),
+    "pages.wacz": read_wacz,
 }
 
 
