@@ -103,7 +103,7 @@ class AppendedSink(FileSink):
         return self._checkpoints[-1][0] if self._checkpoints else self.position_at(self._size())
 
     def position_at(self, size: int | None) -> int | None:
-        """Return the newest stored position whose output is no longer than so many bytes. size: `None`: it is gone."""
+        """Return the newest stored position whose output is no longer than so many bytes; `None`: it is gone."""
         known = self._read()[0]
         return next((at for at, length in reversed(known) if size is not None and length <= size), None)
 
