@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,6 +137,7 @@ class Parts:
 
     headings: list[tuple[int, str]] = field(default_factory=list)
     code: list[str] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
     tables: list[list[list[str]]] = field(default_factory=list)
 
 
@@ -148,6 +150,7 @@ def parts_of(text: str) -> Parts:
             parts.headings.append((int(token.tag[1:]), _plain(tokens[at + 1])))
         elif token.type in ("fence", "code_block"):
             parts.code.append(token.content.strip("\n"))
+            parts.languages.append(token.info.strip())
         elif token.type == "table_open":
             parts.tables.append([])
         elif token.type == "tr_open":
@@ -170,8 +173,16 @@ def code_similarity(wanted: Parts, found: Parts) -> float:
 
 
 def heading_accuracy(wanted: Parts, found: Parts) -> float:
-    """The part of the headings that are there with their level."""
-    return sum(heading in found.headings for heading in wanted.headings) / len(wanted.headings)
+    """F1 of the headings with their levels: what is there twice, or is none, counts against it."""
+    hits = (Counter(wanted.headings) & Counter(found.headings)).total()
+    return 2 * hits / max(len(wanted.headings) + len(found.headings), 1)
+
+
+def language_accuracy(wanted: Parts, found: Parts) -> float:
+    """The part of the code with a language that is there with it."""
+    named = [(language, code) for language, code in zip(wanted.languages, wanted.code, strict=True) if language]
+    known = set(zip(found.languages, found.code, strict=True))
+    return sum(one in known for one in named) / len(named) if named else 1.0
 
 
 class _Cost(Config):  # type: ignore[misc]  # it has no types
@@ -195,7 +206,9 @@ def table_similarity(wanted: Parts, found: Parts) -> float:
         one, two = _tree(table), _tree(other)
         distance = APTED(one, two, _Cost()).compute_edit_distance()
         scores.append(1.0 - distance / max(_size(one), _size(two)))
-    return sum(scores) / len(scores) if scores else 1.0
+    # One that is none counts as one that is not there.
+    count = max(len(wanted.tables), len(found.tables))
+    return sum(scores) / count if count else 1.0
 
 
 def _tree(table: list[list[str]]) -> Tree:

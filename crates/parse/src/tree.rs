@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn an_image_does_not_end_the_text_of_its_link() {
-        let sources = Sources::named(["images"].into_iter());
+        let sources = Sources::named(["images"]);
         let settings = Settings { anchors: true, sources, ..Settings::default() };
         let (url, failure) =
             (CrawlUrl::parse("http://a.example/").unwrap(), Failure::new(FailureKind::Timeout, ""));
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(paths(&["feeds", "forms"]), ["/feed", "/search"]);
         assert_eq!(paths(&["images"]), ["/a.jpg", "/b.jpg", "/c.jpg", "/d.jpg", "/e.jpg"]);
         let media = "<video src=/a.mp4><source src=/b.mp4></video><audio><source src=/c.mp3></audio><picture><source srcset=/d.jpg></picture>";
-        let settings = Settings { sources: Sources::named(["images"].into_iter()), ..Settings::default() };
+        let settings = Settings { sources: Sources::named(["images"]), ..Settings::default() };
         assert_eq!(links(media, &settings).into_iter().map(|link| link.0).collect::<Vec<_>>(), ["/d.jpg"]);
         assert!(paths(&[]).is_empty());
     }

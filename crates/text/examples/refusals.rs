@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used, reason = "scratch: will not land")]
 //! Tells what pages are. Frames in: status (u32), number of headers, name and value of each, HTML.
 use std::io::{Read, Write};
 

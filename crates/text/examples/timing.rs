@@ -1,3 +1,4 @@
+#![allow(clippy::unwrap_used, reason = "scratch: will not land")]
 //! Times the stages. usage: timing FRAMES [ROUNDS]
 use lycosa_dom::{Limits, parse};
 use lycosa_text::blocks::Blocks;

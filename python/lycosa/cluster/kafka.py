@@ -388,8 +388,9 @@ class KafkaBroker:
         while True:
             try:
                 return work(max(deadline - time.monotonic(), 0.1))
-            except TimeoutError:
-                raise self._given_up("the client waits without end for the coordinator of the group") from None
+            except TimeoutError as late:
+                why = str(late) or "the client waits without end for the coordinator of the group"
+                raise self._given_up(why) from None
             except KafkaException as exception:
                 error: KafkaError = exception.args[0]
                 if error.fatal():

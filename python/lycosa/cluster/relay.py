@@ -64,8 +64,10 @@ class RelayedParse:
         self._waiting: dict[int, _Batch] = {}  # by number, in order
         self._back: deque[Responses] = deque()  # what nobody else has parsed
         self._number = self._size = 0  # bytes of what waits
-        # Until somebody has answered, one batch at a time is tried: a crawl without parsers goes on at its own speed.
+        # Until somebody has answered, all is parsed here, so that a crawl without parsers goes on at its own speed. A
+        # copy of a response is sent now and then, and what comes of it is an answer, nothing more.
         self._answered_at: float | None = None
+        self._trial: tuple[int, float] | None = None  # number of the copy, and when it was sent
         self.away = self.here = 0  # responses that were parsed elsewhere, and here
 
     def pending(self) -> int:
@@ -101,11 +103,14 @@ class RelayedParse:
 
     def _send(self, responses: Responses) -> list[Responses]:
         """Send responses, in halves if they are too large; returns those that are to be parsed here."""
-        if (self._waiting and self._answered_at is None) or self._size >= self._most:
+        if self._answered_at is None:
+            self._try(responses)
+            return [responses]
+        if self._size >= self._most:
             return [responses]
         try:
             message = responses.encode()
-        except LycosaError:  # a body's file cannot be read: the outcome says so
+        except (LycosaError, ValueError):  # too large to be a message
             return [responses]
         if len(message) > PIECE_BYTES and len(responses) > 1:
             half = len(responses) // 2
@@ -119,23 +124,48 @@ class RelayedParse:
         self._size += len(message)
         return []
 
+    def _try(self, responses: Responses) -> None:
+        """Send a copy of a response, unless one is away, to see whether somebody answers."""
+        if self._trial is not None:
+            return
+        try:
+            message = _part(responses, 0, 1).encode()
+        except (LycosaError, ValueError):  # too large to be a message
+            return
+        if len(message) <= MOST:
+            self._number += 1
+            self._trial = (self._number, self._clock())
+            self._channel.send(self._number, message)
+
     def _received(self) -> Iterator[Outcomes]:
         """Yield the outcomes that have come."""
+        self._give_up_trial()
         for number, message in self._channel.received():
-            if number not in self._waiting:
+            is_trial = self._trial is not None and number == self._trial[0]
+            if not is_trial and number not in self._waiting:
                 continue  # it was parsed here, or comes again
-            batch = self._pop(number)
             try:
                 outcomes = Outcomes.decode(message)
             except UNREADABLE as error:
                 logger.warning("outcomes of a parser cannot be read; their responses are parsed here: %s", error)
                 outcomes = Outcomes()
+            if is_trial:
+                # One that cannot parse it is asked again when this one would be given up.
+                if len(outcomes) == 1:
+                    self._trial, self._answered_at = None, self._clock()
+                continue
+            batch = self._pop(number)
             if len(outcomes) == len(batch.responses):
                 self._answered_at = self._clock()
                 self.away += len(outcomes)
                 yield outcomes
             else:
                 self._back.append(batch.responses)
+
+    def _give_up_trial(self) -> None:
+        """Wait no longer for an answer to a copy: one that comes later says nothing of now."""
+        if self._trial is not None and self._trial[1] <= self._clock() - PATIENCE:
+            self._trial = None
 
     def _take_back_late(self) -> None:
         """Take back the responses whose outcomes have not come."""

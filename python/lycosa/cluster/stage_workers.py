@@ -46,7 +46,11 @@ class ParserFigures:
     def lines(self) -> Iterator[str]:
         """Yield the lines of a scrape."""
         for name, says, total in (
-            ("responses_total", "Responses that were parsed.", self.responses),
+            (
+                "responses_total",
+                "Responses that were parsed, copies that were sent to try it among them.",
+                self.responses,
+            ),
             ("refused_total", "Messages that could not be parsed here: their senders parse them.", self.refused),
         ):
             yield from metric_head(f"lycosa_parser_{name}", "counter", says)

@@ -112,7 +112,7 @@ def test_what_a_terminal_would_obey_is_not_printed_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "page.html"
-    file.write_text(PAGE.replace("1. The", "&#27;]0;owned&#7;&#8238;\u05d0\u05d1&#8236; The"))
+    file.write_text(PAGE.replace(". The", "&#27;]0;owned&#7;&#8238;\u05d0\u05d1&#8236; The"))
     orders = {"\x1b", "\x07", "\u202e", "\u202c"}
     for form in ("text", "markdown", "json"):
         assert main(["extract", str(file), "--format", form]) == 0

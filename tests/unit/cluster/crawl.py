@@ -94,6 +94,7 @@ class Scenario:
         self._names = 0
         self.is_over_now = False  # as the partitions tell
         self.taken = 0  # outcomes that were taken back
+        self.excluded = 0  # workers that were excluded, and did not know it at the end
         self.rows: Counter[str] = Counter()  # of the output
         self.is_written = False  # whether it has all of them, once
         self._read = dict.fromkeys(range(partitions), 0)  # up to which pages the output has them
@@ -300,6 +301,8 @@ class Scenario:
         assert not twice, f"recorded more than once: {twice[:5]}"
         repeats = sum(self.sites.fetched.values()) - self.count - self.taken
         losses = sum(worker.client.losses for worker in self.workers + self.ended) + len(self.ended)
+        self.excluded = sum(worker.client.is_excluded for worker in self.workers)
+        losses += self.excluded
         assert repeats <= losses * 6, f"{repeats} repeats by {losses} losses of at most 6 leases"
         assert self.told("links"), "no partition has told another one anything"
         # What is recorded is in the output soon after, once.

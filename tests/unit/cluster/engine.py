@@ -315,6 +315,11 @@ class Client:
 
         engine.world.every(lambda: 0.5 + engine.world.random.random() * 2, beat)
 
+    @property
+    def is_excluded(self) -> bool:
+        """Whether the group has excluded it from its partitions, and it does not know that yet."""
+        return bool(self._owned) and self._number not in self._engine.members
+
     def _ask(self, work: Callable[[], T], give_up: float = float("inf")) -> T:
         """Ask the engine."""
         return self._network.ask(self._process, work, give_up)

@@ -105,6 +105,6 @@ def test_without_threads_a_commit_is_given_up(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     client = Client()
-    with pytest.raises(Fenced):
+    with pytest.raises(Fenced, match="new thread"):
         broker_with(client, monkeypatch).commit(Transaction())
     assert STUCK not in client.calls

@@ -79,9 +79,9 @@ def made() -> tuple[RelayedParse, ModelChannel, Clock]:
 def answered() -> tuple[RelayedParse, ModelChannel, Clock]:
     """A parse whose parsers have answered before."""
     parse, channel, clock = made()
-    parse.parse(pages([0]))
+    assert urls(parse.parse(pages([0]))) == ["https://example.com/0"]
     channel.answer()
-    assert urls(parse.parse(Responses())) == ["https://example.com/0"]
+    assert len(parse.parse(Responses())) == 0, "a copy was sent"
     return parse, channel, clock
 
 
@@ -96,14 +96,39 @@ def test_outcomes_come_in_a_later_call_and_responses_are_in_flight_until_then() 
     assert parse.pending() == 1
 
 
-def test_without_a_parser_all_but_one_batch_is_parsed_at_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_parser_all_is_parsed_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    # A batch that was held back until nobody had answered delayed a crawl by half a minute, again and again.
     parse, channel, clock = made()
-    assert len(parse.parse(pages([0]))) == 0
-    assert urls(parse.parse(pages([1]))) == ["https://example.com/1"]
+    for number in range(3):
+        assert urls(parse.parse(pages([number]))) == [f"https://example.com/{number}"]
+        assert len(channel.sent) == 1, "one copy at a time"
     clock.now += PATIENCE
-    assert urls(parse.parse(pages([2]))) == ["https://example.com/0"], "and the next one is tried"
-    assert len(channel.sent) == 2
+    parse.parse(Responses())
+    assert urls(parse.parse(pages([3]))) == ["https://example.com/3"]
+    assert len(channel.sent) == 2, "and the next one is tried"
+    assert parse.pending() == 0
     assert not caplog.text, "nobody was there who could have gone"
+
+
+def test_a_parser_that_refuses_the_copy_is_none() -> None:
+    parse, channel, clock = made()
+    parse.parse(pages([0]))
+    channel.answers = [(1, b"")]
+    assert urls(parse.parse(pages([1]))) == ["https://example.com/1"]
+    assert parse.pending() == 0
+    assert len(channel.sent) == 1, "nor is it asked again at once"
+    clock.now += PATIENCE
+    parse.parse(pages([2]))
+    assert len(channel.sent) == 2
+
+
+def test_an_answer_that_comes_late_says_nothing_of_now() -> None:
+    parse, channel, clock = made()
+    parse.parse(pages([0]))
+    channel.answer()
+    clock.now += PATIENCE
+    assert urls(parse.parse(pages([1]))) == ["https://example.com/1"]
+    assert parse.pending() == 0
 
 
 def test_a_parser_that_is_gone_is_told_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -133,11 +133,8 @@ class Process:
 
     def end(self) -> None:
         """End all threads, whatever they do about it."""
-        self.is_alive = False
-        for thread in self._threads:
-            for _ in range(THROWS):
-                if not thread.dead and thread:
-                    thread.throw(GreenletExit)
+        for _ in range(THROWS):
+            self.kill()
         self._threads.clear()
 
     def _wake(self, thread: greenlet, delay: float) -> None:

@@ -25,8 +25,8 @@ import pytest
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "refusals"
 CORPORA = Path(os.environ.get("LYCOSA_CORPORA", Path(__file__).parents[4] / "shared" / "corpora"))
 
-#: Sets that were learnt from, and the part of their pages that were made to deceive and do.
-LEARNT = {"first.jsonl.gz": 0.33, "second.jsonl.gz": 0.01, "third.jsonl.gz": 0.09}
+#: Sets that were learnt from: the part of refusals that is missed, and of pages with content that deceives.
+LEARNT = {"first.jsonl.gz": (0.05, 0.33), "second.jsonl.gz": (0.05, 0.01), "third.jsonl.gz": (0.08, 0.09)}
 
 #: The set that judges once.
 UNSEEN = "fourth.jsonl.gz"
@@ -54,18 +54,18 @@ def test_the_sets_have_many_shapes(name: str) -> None:
     assert len({page["label"] for page in pages}) == 8
 
 
-@pytest.mark.parametrize("name", LEARNT)
-def test_wordings_that_are_known_are_told(name: str) -> None:
+@pytest.mark.parametrize(("name", "share"), [(name, missed) for name, (missed, _) in LEARNT.items()])
+def test_wordings_that_are_known_are_told(name: str, share: float) -> None:
     pages = labelled(name, is_content=False)
     found = [told(page) for page in pages]
     missed = Counter(page["shape"] for page, kind in zip(pages, found, strict=True) if kind is None)
-    assert missed.total() <= 0.05 * len(pages), missed
+    assert missed.total() <= share * len(pages), missed
     pairs = Counter((page["label"], kind) for page, kind in zip(pages, found, strict=True) if kind is not None)
     wrong = {pair: count for pair, count in pairs.items() if pair[0] != pair[1] and frozenset(pair) not in SAME}
     assert sum(wrong.values()) <= 0.10 * len(pages), wrong
 
 
-@pytest.mark.parametrize(("name", "share"), LEARNT.items())
+@pytest.mark.parametrize(("name", "share"), [(name, deceive) for name, (_, deceive) in LEARNT.items()])
 def test_pages_that_are_made_to_deceive(name: str, share: float) -> None:
     """A song named "Page not found", a list of status codes: known false alarms, not to become more."""
     pages = labelled(name, is_content=True)
