@@ -121,6 +121,12 @@ impl Tree {
         self.nodes[id as usize].first
     }
 
+    /// All nodes but the root, as they were read: in the order of the page, but for what was moved before a table. Faster than
+    /// [`Tree::following`].
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        1..self.nodes.len() as NodeId
+    }
+
     /// The children of a node.
     pub fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let mut next = self.first(id);

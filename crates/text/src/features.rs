@@ -12,27 +12,35 @@ use lycosa_dom::Tree;
 use crate::blocks::{Blocks, Place};
 use crate::kind::KINDS;
 use crate::tokens::Tables;
-use at::{AROUND, At, ln, share};
+use at::{At, ln, share};
 use page::Page;
 pub(crate) use page::words_of;
 
-/// Makes the list of names, and the function that gives the numbers in their order.
+/// Makes the list of names, and the functions that give the numbers in their order: those of a block, and those of its page.
 macro_rules! features {
-    (|$at:ident| $($name:ident = $value:expr),* $(,)?) => {
+    (|$at:ident| { $($name:ident = $value:expr),* $(,)? } |$page:ident| { $($of_page:ident = $of:expr),* $(,)? }) => {
         /// Their names.
-        pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+        pub const NAMES: &[&str] = &[$(stringify!($name)),*, $(stringify!($of_page)),*];
 
         impl At<'_> {
             /// Appends the numbers of a block.
             fn append(&self, numbers: &mut Vec<f32>) {
                 let $at = self;
-                $(numbers.push($value as f32);)*
+                numbers.extend([$($value as f32),*]);
+            }
+        }
+
+        impl Page<'_> {
+            /// The numbers of the page.
+            fn numbers(&self) -> Vec<f32> {
+                let $page = self;
+                vec![$($of as f32),*]
             }
         }
     };
 }
 
-features! { |at|
+features! { |at| {
     // The block's own text.
     characters = ln(at.text.characters),
     words = ln(at.block.words),
@@ -70,31 +78,31 @@ features! { |at|
     heading_words = at.page.of_heading[at.index],
     again = at.page.again[at.index].min(9),
     // What words say: of the classes around it, of its text, of the heading before it.
-    class_own = at.classes(0).mean,
-    class_most = at.classes(0).most,
-    class_least = at.classes(0).least,
-    class_sum = at.classes(0).sum,
-    word_mean = at.words_say(0).mean,
-    word_most = at.words_say(0).most,
-    word_least = at.words_say(0).least,
-    word_sum = at.words_say(0).sum,
-    heading_mean = at.heading_says(0).mean,
-    heading_sum = at.heading_says(0).sum,
+    class_own = at.classes[0].mean,
+    class_most = at.classes[0].most,
+    class_least = at.classes[0].least,
+    class_sum = at.classes[0].sum,
+    word_mean = at.words_say[0].mean,
+    word_most = at.words_say[0].most,
+    word_least = at.words_say[0].least,
+    word_sum = at.words_say[0].sum,
+    heading_mean = at.heading_says[0].mean,
+    heading_sum = at.heading_says[0].sum,
     // The same, of pages that are neither articles nor documentation.
-    class_own_others = at.classes(1).mean,
-    class_most_others = at.classes(1).most,
-    class_least_others = at.classes(1).least,
-    class_sum_others = at.classes(1).sum,
-    word_mean_others = at.words_say(1).mean,
-    word_most_others = at.words_say(1).most,
-    word_least_others = at.words_say(1).least,
-    word_sum_others = at.words_say(1).sum,
-    heading_mean_others = at.heading_says(1).mean,
-    heading_sum_others = at.heading_says(1).sum,
-    outline_depth = at.outline().depth,
-    outline_sum = at.outline().sum,
-    outline_least = at.outline().least,
-    outline_most = at.outline().most,
+    class_own_others = at.classes[1].mean,
+    class_most_others = at.classes[1].most,
+    class_least_others = at.classes[1].least,
+    class_sum_others = at.classes[1].sum,
+    word_mean_others = at.words_say[1].mean,
+    word_most_others = at.words_say[1].most,
+    word_least_others = at.words_say[1].least,
+    word_sum_others = at.words_say[1].sum,
+    heading_mean_others = at.heading_says[1].mean,
+    heading_sum_others = at.heading_says[1].sum,
+    outline_depth = at.outline.depth,
+    outline_sum = at.outline.sum,
+    outline_least = at.outline.least,
+    outline_most = at.outline.most,
     lead_least = at.page.surroundings.worst_lead(at.page.blocks, at.index),
     lead_most = at.page.surroundings.best_lead(at.page.blocks, at.index),
     stated_description = at.page.stated[at.index][0],
@@ -162,34 +170,34 @@ features! { |at|
     words_2 = share(at.around(2).words, at.around(2).blocks).min(400.0),
     words_3 = share(at.around(3).words, at.around(3).blocks).min(400.0),
     // The region: the innermost container that has a tenth of the page's text.
-    region_part = at.region().characters as f32 / at.page.characters(),
-    region_linked = share(at.region().linked, at.region().characters),
-    region_words = share(at.region().words, at.region().blocks).min(400.0),
-    region_depth = at.container().depth.saturating_sub(at.region().depth),
+    region_part = at.region.characters as f32 / at.page.characters(),
+    region_linked = share(at.region.linked, at.region.characters),
+    region_words = share(at.region.words, at.region.blocks).min(400.0),
+    region_depth = at.container().depth.saturating_sub(at.region.depth),
     // The innermost container that it shares with the page's own heading, and with most of the page's prose.
-    with_title_part = at.with_title().part,
-    with_title_linked = at.with_title().linked,
-    with_title_below = at.with_title().below,
-    with_prose_part = at.with_prose().part,
-    with_prose_linked = at.with_prose().linked,
-    with_prose_below = at.with_prose().below,
+    with_title_part = at.with_title.part,
+    with_title_linked = at.with_title.linked,
+    with_title_below = at.with_title.below,
+    with_prose_part = at.with_prose.part,
+    with_prose_linked = at.with_prose.linked,
+    with_prose_below = at.with_prose.below,
     // What containers around it, and the blocks near it, consist of.
-    prose_1 = at.mixture(1).prose,
-    prices_1 = at.mixture(1).prices,
-    sentences_1 = at.mixture(1).sentences,
-    headings_1 = at.mixture(1).headings,
-    digits_1 = at.mixture(1).digits,
-    prose_3 = at.mixture(3).prose,
-    prices_3 = at.mixture(3).prices,
-    sentences_3 = at.mixture(3).sentences,
-    headings_3 = at.mixture(3).headings,
-    digits_3 = at.mixture(3).digits,
-    near_linked = at.near_mixture().linked,
-    near_prose = at.near_mixture().prose,
-    near_words = at.near_mixture().words,
-    near_prices = at.near_mixture().prices,
-    near_sentences = at.near_mixture().sentences,
-    near_headings = at.near_mixture().headings,
+    prose_1 = at.mixtures[0].prose,
+    prices_1 = at.mixtures[0].prices,
+    sentences_1 = at.mixtures[0].sentences,
+    headings_1 = at.mixtures[0].headings,
+    digits_1 = at.mixtures[0].digits,
+    prose_3 = at.mixtures[1].prose,
+    prices_3 = at.mixtures[1].prices,
+    sentences_3 = at.mixtures[1].sentences,
+    headings_3 = at.mixtures[1].headings,
+    digits_3 = at.mixtures[1].digits,
+    near_linked = at.near_mixture.linked,
+    near_prose = at.near_mixture.prose,
+    near_words = at.near_mixture.words,
+    near_prices = at.near_mixture.prices,
+    near_sentences = at.near_mixture.sentences,
+    near_headings = at.near_mixture.headings,
     // Blocks before and after it.
     words_before_1 = at.words(-1),
     words_before_2 = at.words(-2),
@@ -208,37 +216,38 @@ features! { |at|
     ends_before = at.ends(-1),
     ends_after = at.ends(1),
     // Elements with the same tags and classes.
-    alike = ln(at.alike().blocks),
-    alike_words = share(at.alike().words, at.alike().blocks).min(400.0),
-    alike_part = at.alike().characters as f32 / at.page.characters(),
-    alike_linked = share(at.alike().linked, at.alike().characters),
-    alike_first = at.alike().first as f32 / at.page.count(),
-    alike_last = at.alike().last as f32 / at.page.count(),
-    // The page.
-    page_characters = ln(at.page.characters() as u32),
-    page_blocks = ln(at.page.blocks.all.len() as u32),
-    page_linked = share(at.page.whole().linked, at.page.whole().characters),
-    page_words = share(at.page.whole().words, at.page.whole().blocks).min(400.0),
-    page_prose = at.page.prose,
-    page_in_article = at.page.in_article,
-    page_in_main = at.page.in_main,
-    page_in_lists = at.page.in_lists,
-    page_in_tables = at.page.in_tables,
-    page_headings = ln(at.page.headings),
-    page_articles = ln(at.page.articles),
-    page_forms = ln(at.page.forms),
-    page_images = ln(at.page.images),
-    page_currencies = ln(at.page.currencies),
-    page_code = at.page.in_code,
-    page_unspaced = at.page.unspaced,
-    page_type = at.page.kind,
-    page_article = at.page.kinds[0],
-    page_forum = at.page.kinds[1],
-    page_product = at.page.kinds[2],
-    page_collection = at.page.kinds[3],
-    page_listing = at.page.kinds[4],
-    page_documentation = at.page.kinds[5],
-    page_service = at.page.kinds[6],
+    alike = ln(at.alike.blocks),
+    alike_words = share(at.alike.words, at.alike.blocks).min(400.0),
+    alike_part = at.alike.characters as f32 / at.page.characters(),
+    alike_linked = share(at.alike.linked, at.alike.characters),
+    alike_first = at.alike.first as f32 / at.page.count(),
+    alike_last = at.alike.last as f32 / at.page.count(),
+    } |page| {
+    page_characters = ln(page.characters() as u32),
+    page_blocks = ln(page.blocks.all.len() as u32),
+    page_linked = share(page.whole().linked, page.whole().characters),
+    page_words = share(page.whole().words, page.whole().blocks).min(400.0),
+    page_prose = page.prose,
+    page_in_article = page.in_article,
+    page_in_main = page.in_main,
+    page_in_lists = page.in_lists,
+    page_in_tables = page.in_tables,
+    page_headings = ln(page.headings),
+    page_articles = ln(page.articles),
+    page_forms = ln(page.forms),
+    page_images = ln(page.images),
+    page_currencies = ln(page.currencies),
+    page_code = page.in_code,
+    page_unspaced = page.unspaced,
+    page_type = page.kind,
+    page_article = page.kinds[0],
+    page_forum = page.kinds[1],
+    page_product = page.kinds[2],
+    page_collection = page.kinds[3],
+    page_listing = page.kinds[4],
+    page_documentation = page.kinds[5],
+    page_service = page.kinds[6],
+    }
 }
 
 /// A page whose blocks are described.
@@ -255,18 +264,13 @@ impl<'a> Described<'a> {
 
     /// Returns the numbers of some blocks, one block after the other: [`NAMES`] of each, and zeros up to the width.
     pub fn rows(&self, some: Range<usize>, width: usize) -> Vec<f32> {
-        let (page, blocks) = (&self.0, self.0.blocks);
+        let page = &self.0;
         let mut numbers = Vec::with_capacity(some.len() * width);
+        let of_page = page.numbers();
         for index in some {
-            let block = &blocks.all[index];
-            let mut around = [0; AROUND];
-            let mut container = block.container;
-            for place in &mut around {
-                *place = container;
-                container = blocks.containers[container as usize].parent;
-            }
             let length = numbers.len();
-            At { page, index, block, text: &page.texts[index], around }.append(&mut numbers);
+            At::of(page, index).append(&mut numbers);
+            numbers.extend_from_slice(&of_page);
             numbers.resize(length + width, 0.0);
         }
         numbers

@@ -2,7 +2,7 @@
 //!
 //! Guarantees: the probabilities of a page are finite and sum to 1; bytes that are no model are refused.
 
-use lycosa_dom::{NONE, Tag, Tree};
+use lycosa_dom::{Tag, Tree};
 
 use crate::blocks::{Blocks, Place};
 use crate::data;
@@ -145,8 +145,7 @@ fn words_of_url(url: &str, words: &mut Vec<u32>) {
 /// Words of the classes of `html` and `body`, of types that are stated, and of generators.
 fn words_of_elements(tree: &Tree, words: &mut Vec<u32>) {
     let mut classes = Vec::new();
-    let mut node = tree.first(Tree::ROOT);
-    while node != NONE {
+    for node in tree.ids() {
         match tree.tag(node) {
             Tag::Html | Tag::Body | Tag::Main | Tag::Article => {
                 let tag = tree.tag(node) as u32;
@@ -177,7 +176,6 @@ fn words_of_elements(tree: &Tree, words: &mut Vec<u32>) {
                 }
             }
         }
-        node = tree.following(node);
     }
 }
 
@@ -208,11 +206,7 @@ fn proportions(tree: &Tree, blocks: &Blocks, words: &mut Vec<u32>) {
         step(name, (within(place) * 100.0 + 1.0).log2());
     }
     let mut counts = [0u32; 256];
-    let mut node = tree.first(Tree::ROOT);
-    while node != NONE {
-        counts[tree.tag(node) as usize] += 1;
-        node = tree.following(node);
-    }
+    tree.ids().for_each(|node| counts[tree.tag(node) as usize] += 1);
     let count = |tag: Tag| (counts[tag as usize] as f32 + 1.0).log2();
     for (name, tag) in [
         ("articles", Tag::Article),

@@ -61,6 +61,10 @@ impl Mark {
 /// All marks, and where to find those of sources and texts at once.
 pub(crate) struct Marks {
     pub(crate) all: Vec<Mark>,
+    /// The numbers of those that are looked for one by one: in header fields, titles and headings.
+    pub(crate) stated: Vec<usize>,
+    /// Visible words of a page that a mark in its text or its HTML allows, at most.
+    pub(crate) most_words: usize,
     pub(crate) sources: Finder,
     pub(crate) texts: Finder,
 }
@@ -114,7 +118,12 @@ pub(crate) fn marks() -> &'static Marks {
     static ALL: OnceLock<Marks> = OnceLock::new();
     ALL.get_or_init(|| {
         let all: Vec<_> = MARKS.lines().filter_map(read).collect();
+        let is_within = |mark: &&Mark| !matches!(mark.place, Place::Header | Place::Title);
+        let words = |mark: &Mark| if mark.words == 0 { usize::MAX } else { mark.words };
+        let is_stated = |(_, mark): &(usize, &Mark)| !matches!(mark.place, Place::Source | Place::Text);
         Marks {
+            stated: all.iter().enumerate().filter(is_stated).map(|(number, _)| number).collect(),
+            most_words: all.iter().filter(is_within).map(words).max().unwrap_or(0),
             sources: Finder::of(&all, &[Place::Source], AhoCorasickKind::DFA),
             texts: Finder::of(&all, &[Place::Text], AhoCorasickKind::ContiguousNFA),
             all,

@@ -106,11 +106,7 @@ impl<'a> Found<'a> {
     /// Collects.
     fn of(tree: &'a Tree) -> Self {
         let mut found = Found::default();
-        let mut node = tree.first(Tree::ROOT);
-        while node != NONE {
-            found.node(tree, node);
-            node = tree.following(node);
-        }
+        tree.ids().for_each(|node| found.node(tree, node));
         found
     }
 
@@ -174,18 +170,7 @@ impl<'a> Found<'a> {
             0
         } else if tag == Tag::A && has_word(tree.attribute(node, "rel"), "author") {
             1
-        } else if [
-            "author",
-            "byline",
-            "byline-name",
-            "author-name",
-            "entry-author",
-            "post-author",
-            "username",
-        ]
-        .iter()
-        .any(|class| has_class(tree, node, class))
-        {
+        } else if tree.attribute(node, "class").is_some_and(has_author_class) {
             2
         } else {
             return;
@@ -328,6 +313,13 @@ pub(crate) fn text_of(tree: &Tree, element: NodeId) -> String {
 /// Whether an attribute has a word.
 fn has_word(value: Option<&str>, word: &str) -> bool {
     value.is_some_and(|value| value.split_ascii_whitespace().any(|one| one.eq_ignore_ascii_case(word)))
+}
+
+/// Whether one of the classes is that of an author's name.
+fn has_author_class(classes: &str) -> bool {
+    const NAMES: [&str; 7] =
+        ["author", "byline", "byline-name", "author-name", "entry-author", "post-author", "username"];
+    classes.split_ascii_whitespace().any(|class| NAMES.iter().any(|name| class.eq_ignore_ascii_case(name)))
 }
 
 /// Whether an element has a class.

@@ -29,10 +29,10 @@ pub struct Refusal {
 pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let marks = marks();
     let is_stated = |mark: &Mark| mark.is_stated(seen.headers, &seen.title, &seen.headings);
-    let stated = marks.all.iter().enumerate().filter(|(_, mark)| is_stated(mark));
+    let stated = marks.stated.iter().copied().filter(|number| is_stated(&marks.all[*number]));
     let places =
         [(&*seen.title, TITLE), (&*seen.headings, HEADING), (&*seen.buttons, BUTTON), (&*seen.text, TEXT)];
-    let found = stated.map(|(number, _)| (number, TITLE));
+    let found = stated.map(|number| (number, TITLE));
     let found = found.chain(marks.sources.find(seen.source).map(|number| (number, SOURCE)));
     let found = found.chain(places.iter().flat_map(|(text, weight)| {
         marks.texts.find(text).map(|number| (number, *weight * specificity(marks.all[number].text)))
@@ -53,6 +53,10 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     if let Some((number, _)) = found.iter().find(|(number, _)| marks.all[*number].is_enough) {
         return Some(refusal(*number));
     }
+    if found.is_empty() {
+        return None;
+    }
+    let elements = seen.elements();
     let of_buttons: Vec<_> = marks.texts.find(&seen.buttons).collect();
     let is_of_button = |number: usize| of_buttons.contains(&number);
     // Of equal ones the last is the greatest: the first of the file has to come last.
@@ -63,16 +67,16 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
         let said: f32 =
             of.clone().filter(|(number, _)| !is_of_button(*number)).map(|(_, weight)| weight).sum();
         let said = if FRAMED.contains(kind) { said } else { 0.0 };
-        (sum + seen.other_signs(kind, sum), said, of.clone().map(|(number, _)| *number).min())
+        (sum + seen.other_signs(kind, sum, &elements), said, of.clone().map(|(number, _)| *number).min())
     });
     let best = kinds.max_by(|one, other| one.0.total_cmp(&other.0));
     let (sum, said, Some(number)) = best? else { return None };
-    let is_little_else = seen.words as f32 <= sum * WORDS && seen.links <= LINKS;
-    let is_in_a_frame = seen.links <= FRAME_LINKS
+    let is_little_else = seen.words as f32 <= sum * WORDS && elements.links <= LINKS;
+    let is_in_a_frame = elements.links <= FRAME_LINKS
         && (said >= SURE && seen.prose <= PROSE || said >= LEAST && seen.prose <= LITTLE_PROSE);
     (sum >= LEAST && is_little_else
         || is_in_a_frame
-        || sum >= TEXT && seen.words <= BARE_WORDS && seen.links <= BARE_LINKS && seen.signs >= 0.0)
+        || sum >= TEXT && seen.words <= BARE_WORDS && elements.links <= BARE_LINKS && elements.signs >= 0.0)
         .then(|| refusal(number))
 }
 
@@ -139,7 +143,7 @@ pub fn may_be_refusal(headers: &[(&str, &str)], title: &str, source: &str) -> bo
     let marks = marks();
     let title = title.trim().to_lowercase();
     source.len() <= SHORT
-        || marks.all.iter().any(|mark| mark.is_stated(headers, &title, ""))
+        || marks.stated.iter().any(|number| marks.all[*number].is_stated(headers, &title, ""))
         || marks.texts.find(&title).next().is_some()
         || marks.sources.find(source).next().is_some()
 }

@@ -1,20 +1,21 @@
 //! A page as refusals are looked for in it: its visible words by place, its links, and what it states of itself.
 
-use lycosa_dom::{NONE, NodeId, Tag, Tree};
+use lycosa_dom::{NodeId, Tag, Tree};
 
-use crate::blocks::{Blocks, Place as Within};
+use crate::blocks::{Block, Blocks, Place as Within};
 use crate::data;
-use crate::marks::LOOKED_AT;
+use crate::marks::{LOOKED_AT, marks};
 use crate::refusal::TITLE;
 
 /// A page, as marks are looked for in it.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
+    tree: &'a Tree,
     /// Fields of the response: names in lower case.
     pub(crate) headers: &'a [(&'a str, &'a str)],
     /// The title, in lower case.
     pub(crate) title: String,
-    /// The HTML.
+    /// The HTML; of a page with more words than any mark in it allows nothing, as of its text.
     pub(crate) source: &'a str,
     /// The visible text in lower case, apart from links: of headings, of buttons, and of the rest; and how many words all of it has.
     pub(crate) headings: String,
@@ -23,12 +24,6 @@ pub struct Seen<'a> {
     pub(crate) words: usize,
     /// Words that lead nowhere: what is left of a page without its menus.
     pub(crate) prose: usize,
-    /// Links to other pages.
-    pub(crate) links: usize,
-    /// What the page states of itself weighs: pages with content are described for search engines, others ask not to be found.
-    pub(crate) signs: f32,
-    /// Whether it has a field for a password.
-    has_password: bool,
     /// The status.
     status: u16,
 }
@@ -36,78 +31,65 @@ pub struct Seen<'a> {
 impl<'a> Seen<'a> {
     /// Of a page. headers: names in lower case.
     pub fn of(
-        tree: &Tree,
+        tree: &'a Tree,
         blocks: &Blocks,
         source: &'a str,
         headers: &'a [(&'a str, &'a str)],
         status: u16,
     ) -> Self {
-        let (mut headings, mut buttons, mut text) = (String::new(), String::new(), String::new());
-        let (mut words, mut prose) = (0, 0);
-        for block in &blocks.all {
-            let within = blocks.containers[block.container as usize].within;
-            // Overlays and messages that scripts show where they are due.
-            if within.has(Within::Hidden) || within.has(Within::Dialog) {
-                continue;
-            }
-            words += block.words as usize;
-            // Menus of ordinary pages offer to log in, too.
-            let is_link = block.linked * 2 > block.characters;
-            if !is_link {
-                prose += block.words as usize;
-            }
-            let into = if within.has(Within::Button) {
-                &mut buttons
-            } else if within.has(Within::Heading) {
-                &mut headings
+        let within = |block: &Block| blocks.containers[block.container as usize].within;
+        // Overlays and messages that scripts show where they are due are not seen.
+        let is_seen = |block: &&Block| !within(block).has(Within::Hidden) && !within(block).has(Within::Dialog);
+        // Menus of ordinary pages offer to log in, too.
+        let is_prose = |block: &&Block| block.linked * 2 <= block.characters;
+        let count = |words: u32, block: &Block| words + block.words;
+        let seen = || blocks.all.iter().filter(is_seen);
+        let words = seen().fold(0, count) as usize;
+        let mut page = Seen {
+            tree,
+            headers,
+            title: plain(blocks.title.trim()),
+            source: "",
+            headings: String::new(),
+            buttons: String::new(),
+            text: String::new(),
+            words,
+            prose: seen().filter(is_prose).fold(0, count) as usize,
+            status,
+        };
+        if words > marks().most_words {
+            return page;
+        }
+        page.source = source;
+        for block in seen().filter(is_prose) {
+            let into = if within(block).has(Within::Button) {
+                &mut page.buttons
+            } else if within(block).has(Within::Heading) {
+                &mut page.headings
             } else {
-                &mut text
+                &mut page.text
             };
-            if !is_link && into.len() < LOOKED_AT {
+            if into.len() < LOOKED_AT {
                 into.push_str(&plain(blocks.text_of(block)));
                 into.push('\n');
             }
         }
-        let (mut links, mut has_password, mut signs) = (0, false, Signs::default());
-        let mut node = tree.first(Tree::ROOT);
-        while node != NONE {
-            let attribute = |name| tree.attribute(node, name);
-            match tree.tag(node) {
-                Tag::A => links += usize::from(attribute("href").is_some_and(leads_elsewhere)),
-                Tag::Input => {
-                    has_password |=
-                        attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("password"));
-                }
-                _ => {}
-            }
-            signs.look(tree, node);
-            node = tree.following(node);
-        }
-        let title = plain(blocks.title.trim());
-        Seen {
-            headers,
-            title,
-            source,
-            headings,
-            buttons,
-            text,
-            words,
-            prose,
-            links,
-            signs: signs.weight(),
-            has_password,
-            status,
-        }
+        page
+    }
+
+    /// What its elements say.
+    pub(crate) fn elements(&self) -> Elements {
+        Elements::of(self.tree)
     }
 
     /// What other signs weigh of a kind for which there are marks.
-    pub(crate) fn other_signs(&self, kind: &str, sum: f32) -> f32 {
+    pub(crate) fn other_signs(&self, kind: &str, sum: f32, elements: &Elements) -> f32 {
         if sum <= 0.0 {
             return 0.0;
         }
         let status = if self.is_stated(kind) { TITLE } else { 0.0 };
-        let password = if kind == "login" && self.has_password { TITLE } else { 0.0 };
-        status + password + self.signs
+        let password = if kind == "login" && elements.has_password { TITLE } else { 0.0 };
+        status + password + elements.signs
     }
 
     /// Whether the status says so by itself.
@@ -126,6 +108,37 @@ impl<'a> Seen<'a> {
 /// A text in lower case, with the apostrophes of typewriters, as marks have them. The capital i of Turkish leaves a dot behind.
 fn plain(text: &str) -> String {
     text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'").replace("i\u{307}", "i")
+}
+
+/// What the elements of a page say.
+#[derive(Clone, Debug)]
+pub(crate) struct Elements {
+    /// Links to other pages.
+    pub(crate) links: usize,
+    /// What the page states of itself weighs: pages with content are described for search engines, others ask not to be found.
+    pub(crate) signs: f32,
+    /// Whether it has a field for a password.
+    has_password: bool,
+}
+
+impl Elements {
+    /// Of a page.
+    fn of(tree: &Tree) -> Self {
+        let (mut links, mut has_password, mut signs) = (0, false, Signs::default());
+        for node in tree.ids() {
+            let attribute = |name| tree.attribute(node, name);
+            match tree.tag(node) {
+                Tag::A => links += usize::from(attribute("href").is_some_and(leads_elsewhere)),
+                Tag::Input => {
+                    has_password |=
+                        attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("password"));
+                }
+                _ => {}
+            }
+            signs.look(tree, node);
+        }
+        Elements { links, signs: signs.weight(), has_password }
+    }
 }
 
 /// What a page states of itself.

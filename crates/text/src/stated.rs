@@ -1,7 +1,7 @@
 //! What a page states of its own text beside it: descriptions in `meta`, and strings of JSON-LD. Evidence for blocks that say the same.
 
 use hashbrown::HashSet;
-use lycosa_dom::{NONE, NodeId, Tag, Tree};
+use lycosa_dom::{NodeId, Tag, Tree};
 
 use crate::blocks::is_of_script_without_spaces;
 use crate::data;
@@ -102,8 +102,7 @@ fn each(tree: &Tree, tell: &mut dyn FnMut(Of, &str)) {
             tell(of, text);
         }
     };
-    let mut node = tree.first(Tree::ROOT);
-    while node != NONE {
+    for node in tree.ids() {
         match tree.tag(node) {
             Tag::Meta => meta(tree, node, &mut tell),
             _ => {
@@ -116,7 +115,6 @@ fn each(tree: &Tree, tell: &mut dyn FnMut(Of, &str)) {
                 }
             }
         }
-        node = tree.following(node);
     }
 }
 

@@ -26,15 +26,6 @@ pub enum Source {
 /// Their number.
 pub const SOURCES: usize = 3;
 
-/// Which pages a value is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pages {
-    /// All.
-    All,
-    /// Those that are neither articles nor documentation: what is boilerplate there may be the text here.
-    Others,
-}
-
 /// Words of one element's attributes, at most.
 const MOST: usize = 16;
 
@@ -44,66 +35,83 @@ const DECAY: f32 = 0.7;
 /// Values are kept in steps of this size.
 const STEP: f32 = 1.0 / 32.0;
 
-/// The values of words, by pages and source.
+/// The values of words, by source: two of each word, of all pages, and of those that are neither articles nor documentation. What is
+/// boilerplate there may be the text here.
 #[derive(Clone, Debug, Default)]
-pub struct Tables([[Table; SOURCES]; 2]);
+pub struct Tables([Table; SOURCES]);
 
-/// A hash table with linear probing, which is at most half full. A hash of 0 is an empty place.
+/// A hash table with linear probing, which is at most half full. A hash of 0 is an empty place. Values are in steps of [`STEP`]; both of a
+/// word are found by one look.
 #[derive(Clone, Debug, Default)]
-struct Table(Vec<(u32, f32)>);
+struct Table(Vec<(u32, [i8; 2])>);
 
 impl Tables {
     /// Reads tables; `None`: these are none.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes.strip_prefix(MAGIC)?;
-        let mut tables = Tables::default();
-        for table in tables.0.iter_mut().flatten() {
+        let mut entries = [[&[][..]; SOURCES]; 2];
+        for of_table in entries.iter_mut().flatten() {
             let (count, after) = rest.split_first_chunk::<4>()?;
-            let (entries, after) =
+            (*of_table, rest) =
                 after.split_at_checked((u32::from_le_bytes(*count) as usize).checked_mul(5)?)?;
-            *table = Table::of(entries);
-            rest = after;
         }
-        rest.is_empty().then_some(tables)
+        let [all, others] = entries;
+        let tables = std::array::from_fn(|source| Table::of([all[source], others[source]]));
+        rest.is_empty().then_some(Tables(tables))
     }
 
-    /// The value of a word; 0: nothing is known of it.
-    pub fn value(&self, pages: Pages, source: Source, word: u32) -> f32 {
-        self.0[pages as usize][source as usize].value(word)
+    /// The values of a word; 0: nothing is known of it.
+    pub fn values(&self, source: Source, word: u32) -> [f32; 2] {
+        self.0[source as usize].values(word)
+    }
+
+    /// What some words say, of all pages and of the others.
+    pub fn evidence(&self, source: Source, words: &[u32]) -> [Evidence; 2] {
+        let mut evidence = [Evidence::default(); 2];
+        for word in words {
+            let values = self.values(source, *word);
+            evidence.iter_mut().zip(values).for_each(|(evidence, value)| evidence.add(value));
+        }
+        evidence.iter_mut().for_each(|evidence| evidence.mean = evidence.sum / words.len().max(1) as f32);
+        evidence
     }
 }
 
 impl Table {
     /// Reads entries: hash and value.
-    fn of(entries: &[u8]) -> Self {
-        let mut table = Table(vec![(0, 0.0); (entries.len() / 5 * 2).next_power_of_two()]);
-        for entry in entries.chunks_exact(5) {
-            let hash = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
-            if let Some(place) = table.place(hash) {
-                table.0[place] = (hash, f32::from(entry[4].cast_signed()) * STEP);
+    fn of(entries: [&[u8]; 2]) -> Self {
+        let count = entries.map(|entries| entries.len() / 5).iter().sum::<usize>();
+        let mut table = Table(vec![(0, [0; 2]); (count * 2).next_power_of_two()]);
+        for (pages, entries) in entries.into_iter().enumerate() {
+            for entry in entries.chunks_exact(5) {
+                let hash = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
+                if let Some(place) = table.place(hash) {
+                    table.0[place].0 = hash;
+                    table.0[place].1[pages] = entry[4].cast_signed();
+                }
             }
         }
         table
     }
 
-    /// Where a word is, or would be; `None`: it has no hash.
+    /// Where a word is, or would be; `None`: it has no hash, or there are no places.
     fn place(&self, word: u32) -> Option<usize> {
-        let mut place = word.wrapping_mul(0x9e37_79b1).rotate_left(15) as usize % self.0.len().max(1);
-        loop {
-            let (hash, _) = self.0.get(place)?;
-            if word == 0 {
-                return None;
-            }
-            if *hash == word || *hash == 0 {
-                return Some(place);
-            }
-            place = (place + 1) % self.0.len();
+        // Their number is a power of two.
+        let mask = self.0.len().checked_sub(1)?;
+        if word == 0 {
+            return None;
         }
+        let mut place = word.wrapping_mul(0x9e37_79b1).rotate_left(15) as usize & mask;
+        while self.0[place].0 != word && self.0[place].0 != 0 {
+            place = (place + 1) & mask;
+        }
+        Some(place)
     }
 
-    /// The value of a word.
-    fn value(&self, word: u32) -> f32 {
-        self.place(word).map_or(0.0, |place| self.0[place].1)
+    /// The values of a word.
+    fn values(&self, word: u32) -> [f32; 2] {
+        let values = self.place(word).map_or([0; 2], |place| self.0[place].1);
+        values.map(|value| f32::from(value) * STEP)
     }
 }
 
@@ -117,17 +125,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Of words.
-    pub fn of(values: impl Iterator<Item = f32>) -> Self {
-        let (mut evidence, mut count) = (Evidence::default(), 0u32);
-        for value in values {
-            evidence.most = evidence.most.max(value);
-            evidence.least = evidence.least.min(value);
-            evidence.sum += value;
-            count += 1;
-        }
-        evidence.mean = evidence.sum / count.max(1) as f32;
-        evidence
+    /// Adds a word's value; the mean is the caller's.
+    fn add(&mut self, value: f32) {
+        self.most = self.most.max(value);
+        self.least = self.least.min(value);
+        self.sum += value;
     }
 
     /// Of an element, and of those around it.
@@ -146,10 +148,15 @@ pub fn of_containers(tree: &Tree, blocks: &Blocks, tables: &Tables) -> Vec<[Evid
     let mut found: Vec<[Evidence; 2]> = Vec::with_capacity(blocks.containers.len());
     let mut words = Vec::new();
     for (index, container) in blocks.containers.iter().enumerate() {
+        // Nobody asks for those without text.
+        if container.blocks == 0 {
+            found.push(Default::default());
+            continue;
+        }
         classes_of(tree, container.node, &mut words);
         let outer = if index == 0 { Default::default() } else { found[container.parent as usize] };
-        let own = |pages| Evidence::of(words.iter().map(|word| tables.value(pages, Source::Class, *word)));
-        found.push([own(Pages::All).around(outer[0]), own(Pages::Others).around(outer[1])]);
+        let [all, others] = tables.evidence(Source::Class, &words);
+        found.push([all.around(outer[0]), others.around(outer[1])]);
     }
     found
 }
@@ -245,9 +252,12 @@ mod tests {
     #[test]
     fn words_have_their_values() {
         let tables = Tables::of(&bytes(&[(7, 32), (9, -64)])).unwrap();
-        let value = |word| tables.value(Pages::All, Source::Class, word);
+        let value = |word| tables.values(Source::Class, word)[0];
         assert_eq!([value(7), value(9), value(8), value(0)], [1.0, -2.0, 0.0, 0.0]);
-        assert_eq!(tables.value(Pages::All, Source::Text, 7), 0.0);
+        assert_eq!(tables.values(Source::Class, 7)[1], 0.0);
+        assert_eq!(tables.values(Source::Text, 7), [0.0; 2]);
+        let evidence = tables.evidence(Source::Class, &[7, 9, 8])[0];
+        assert_eq!((evidence.most, evidence.least, evidence.sum, evidence.mean), (1.0, -2.0, -1.0, -1.0 / 3.0));
     }
 
     #[test]
@@ -272,7 +282,7 @@ mod tests {
             let at = at % damaged.len();
             damaged[at] = byte;
             if let Some(tables) = Tables::of(&damaged) {
-                prop_assert!(tables.value(Pages::All, Source::Class, word).is_finite());
+                prop_assert!(tables.values(Source::Class, word).iter().all(|value| value.is_finite()));
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::tokens::Evidence;
 use super::page::{Alike, Page};
 
 /// Containers around a block whose figures are among its own.
-pub(super) const AROUND: usize = 4;
+const AROUND: usize = 4;
 
 /// A block, where it is.
 pub(super) struct At<'a> {
@@ -17,10 +17,55 @@ pub(super) struct At<'a> {
     pub(super) block: &'a Block,
     pub(super) text: &'a TextFigures,
     /// Its container, and those around it.
-    pub(super) around: [u32; AROUND],
+    around: [&'a Container; AROUND],
+    pub(super) region: &'a Container,
+    /// All blocks that are alike.
+    pub(super) alike: Alike,
+    /// What the headings above it say.
+    pub(super) outline: Outline,
+    /// The innermost container that it shares with the page's own heading, and with most of the page's prose.
+    pub(super) with_title: Shared,
+    pub(super) with_prose: Shared,
+    /// What the container around its own consists of, and the one around two more; and the blocks near it.
+    pub(super) mixtures: [Mixture; 2],
+    pub(super) near_mixture: Mixture,
+    /// What the classes around it say, its words, and the heading before it: by all pages, and by those of other kinds.
+    pub(super) classes: [Evidence; 2],
+    pub(super) words_say: [Evidence; 2],
+    pub(super) heading_says: [Evidence; 2],
 }
 
-impl At<'_> {
+impl<'a> At<'a> {
+    /// A block of a page.
+    pub(super) fn of(page: &'a Page<'a>, index: usize) -> Self {
+        let (blocks, surroundings) = (page.blocks, &page.surroundings);
+        let block = &blocks.all[index];
+        let mut numbers = [0; AROUND];
+        let mut container = block.container;
+        for number in &mut numbers {
+            *number = container;
+            container = blocks.containers[container as usize].parent;
+        }
+        let around = numbers.map(|number| &blocks.containers[number as usize]);
+        At {
+            page,
+            index,
+            block,
+            text: &page.texts[index],
+            around,
+            region: &blocks.containers[page.regions[block.container as usize] as usize],
+            alike: page.alike.get(&around[0].path).copied().unwrap_or_default(),
+            outline: surroundings.outline(index),
+            with_title: surroundings.with_title(blocks, index),
+            with_prose: surroundings.with_prose(blocks, index),
+            mixtures: [1, 3].map(|level: usize| surroundings.within(blocks, numbers[level])),
+            near_mixture: surroundings.near(index),
+            classes: page.of_classes[block.container as usize],
+            words_say: page.of_words[index],
+            heading_says: page.of_headings[index],
+        }
+    }
+
     /// Its container.
     pub(super) fn container(&self) -> &Container {
         self.around(0)
@@ -28,12 +73,7 @@ impl At<'_> {
 
     /// A container around it.
     pub(super) fn around(&self, level: usize) -> &Container {
-        &self.page.blocks.containers[self.around[level] as usize]
-    }
-
-    /// Its region.
-    pub(super) fn region(&self) -> &Container {
-        &self.page.blocks.containers[self.page.regions[self.around[0] as usize] as usize]
+        self.around[level]
     }
 
     /// Whether it is within an element of some kind.
@@ -66,31 +106,6 @@ impl At<'_> {
         self.near(offset).map_or(8, |block| self.page.blocks.heading_of(block).unwrap_or(7))
     }
 
-    /// What the headings above it say.
-    pub(super) fn outline(&self) -> Outline {
-        self.page.surroundings.outline(self.index)
-    }
-
-    /// The innermost container that it shares with the page's own heading.
-    pub(super) fn with_title(&self) -> Shared {
-        self.page.surroundings.with_title(self.page.blocks, self.index)
-    }
-
-    /// The innermost container that it shares with most of the page's prose.
-    pub(super) fn with_prose(&self) -> Shared {
-        self.page.surroundings.with_prose(self.page.blocks, self.index)
-    }
-
-    /// What a container around it consists of.
-    pub(super) fn mixture(&self, level: usize) -> Mixture {
-        self.page.surroundings.within(self.page.blocks, self.around[level])
-    }
-
-    /// What the blocks near it consist of.
-    pub(super) fn near_mixture(&self) -> Mixture {
-        self.page.surroundings.near(self.index)
-    }
-
     /// Whether a block near it is in elements with the same tags and classes.
     pub(super) fn is_alike(&self, offset: isize) -> u8 {
         let path = self.container().path;
@@ -103,27 +118,8 @@ impl At<'_> {
         let text = self.index.checked_add_signed(offset).and_then(|index| self.page.texts.get(index));
         u8::from(text.is_some_and(|text| text.ends_sentence))
     }
-
-    /// What the classes around it say, by all pages (0) or by those of other kinds (1).
-    pub(super) fn classes(&self, pages: usize) -> Evidence {
-        self.page.of_classes[self.block.container as usize][pages]
-    }
-
-    /// What its words say.
-    pub(super) fn words_say(&self, pages: usize) -> Evidence {
-        self.page.of_words[self.index][pages]
-    }
-
-    /// What the heading before it says.
-    pub(super) fn heading_says(&self, pages: usize) -> Evidence {
-        self.page.of_headings[self.index][pages]
-    }
-
-    /// All blocks that are alike.
-    pub(super) fn alike(&self) -> Alike {
-        self.page.alike.get(&self.container().path).copied().unwrap_or_default()
-    }
 }
+
 /// A count, on a scale on which twice as many are one step.
 pub(super) fn ln(count: impl Into<u32>) -> f32 {
     (count.into() as f32 + 1.0).log2()

@@ -1,7 +1,7 @@
 //! What is known of a page as a whole, and of each of its blocks in their order.
 
 use hashbrown::HashMap;
-use lycosa_dom::{NONE, Tag, Tree};
+use lycosa_dom::{Tag, Tree};
 
 use crate::blocks::{Block, Blocks, Container, Place};
 use crate::data;
@@ -9,7 +9,7 @@ use crate::figures::TextFigures;
 use crate::kind::KINDS;
 use crate::stated::{self, Stated};
 use crate::surroundings::Surroundings;
-use crate::tokens::{self, Evidence, Pages, Source, Tables};
+use crate::tokens::{self, Evidence, Source, Tables};
 
 use super::at::ln;
 
@@ -68,15 +68,13 @@ impl<'a> Page<'a> {
         let within =
             |place: Place| part(&|block| blocks.containers[block.container as usize].within.has(place));
         let (mut articles, mut forms, mut images) = (0, 0, 0);
-        let mut node = tree.first(Tree::ROOT);
-        while node != NONE {
+        for node in tree.ids() {
             match tree.tag(node) {
                 Tag::Article => articles += 1,
                 Tag::Form => forms += 1,
                 Tag::Img => images += 1,
                 _ => {}
             }
-            node = tree.following(node);
         }
         let mut page = Page {
             tree,
@@ -119,10 +117,6 @@ impl<'a> Page<'a> {
 
     /// Looks at the blocks in their order.
     pub(super) fn walk(&mut self, tables: &Tables) {
-        let values = |source, words: &[u32]| {
-            let of = |pages| Evidence::of(words.iter().map(|word| tables.value(pages, source, *word)));
-            [of(Pages::All), of(Pages::Others)]
-        };
         let mut of_heading = [Evidence::default(); 2];
         let title = words_of(&self.blocks.title);
         let stated = Stated::of(self.tree);
@@ -146,7 +140,7 @@ impl<'a> Page<'a> {
             self.of_heading.push(overlap(&words, &heading));
             let mut said = words.clone();
             tokens::with_whole(&mut said, &in_order);
-            self.of_words.push(values(Source::Text, &said));
+            self.of_words.push(tables.evidence(Source::Text, &said));
             self.of_headings.push(of_heading);
             let times = seen.entry(text).or_default();
             self.again.push(*times);
@@ -170,7 +164,7 @@ impl<'a> Page<'a> {
                 if likeness > best {
                     (best, self.title_at) = (likeness, Some(index));
                 }
-                of_heading = values(Source::Heading, &said);
+                of_heading = tables.evidence(Source::Heading, &said);
                 (heading, since) = (words, (0, 0));
             }
         }
@@ -250,8 +244,7 @@ fn regions(blocks: &Blocks) -> Vec<u32> {
 /// What a page states that it is, by Open Graph and JSON-LD.
 fn kind_of(tree: &Tree) -> StatedKind {
     let mut kind = StatedKind::Unknown;
-    let mut node = tree.first(Tree::ROOT);
-    while node != NONE {
+    for node in tree.ids() {
         match tree.tag(node) {
             Tag::Meta if tree.attribute(node, "property") == Some("og:type") => {
                 let found = match tree.attribute(node, "content").unwrap_or_default() {
@@ -271,7 +264,6 @@ fn kind_of(tree: &Tree) -> StatedKind {
             }
             _ => {}
         }
-        node = tree.following(node);
     }
     kind
 }
