@@ -278,7 +278,7 @@ def outputs_page() -> str:
         "| write nothing | `-o none`: the way to resume a crawl whose recorded output is a sink from Python, which only Python can pass again |",
         '| choose the columns | `--set \'store.fields=["url","status","text"]\'` |',
         f"| leave bodies out | the usual columns without `body`: `--set 'store.fields=[{without_body}]'` |",
-        "| get the text of pages | add `text` to `store.fields`; it is the decoded body, not the article |",
+        "| get the text of pages | add `main_text`, or `markdown`, to `store.fields` ([text.md](text.md)); `text` is the decoded body |",
         "| read the result in Python | *Read outputs in Python* |",
         "| add an output later | *Add an output to a crawl that already ran* |",
         "| write to a database | a sink of your own: [extending.md](extending.md#a-sink) |",
