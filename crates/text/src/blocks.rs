@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use lycosa_dom::{NodeId, Tree};
 
+use crate::letters::is_word;
 pub(crate) use elements::{is_invisible, is_left_out};
 use walk::Walk;
 pub(crate) use walk::{UNSEEN, joins};
@@ -173,10 +174,10 @@ impl Piece {
                 piece.bytes = at;
                 break;
             }
-            // Most characters are ASCII, of which no table has to be asked.
+            // Most characters are ASCII.
             let (is_word, is_alone) = match character.is_ascii() {
                 true => (character.is_ascii_alphanumeric() || character == '_', false),
-                false => (character.is_alphanumeric(), is_of_script_without_spaces(character)),
+                false => (is_word(character), is_of_script_without_spaces(character)),
             };
             piece.characters += 1;
             piece.words += u32::from(is_word && (is_alone || !is_in_word));

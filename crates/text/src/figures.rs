@@ -1,6 +1,7 @@
 //! Counts of characters in a block's text, in one pass.
 
 use crate::blocks::is_of_script_without_spaces;
+use crate::letters::is_uncased;
 
 /// What a block's text consists of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,6 +145,7 @@ impl Class {
                     Class::Mark
                 }
             }
+            _ if is_uncased(character) => Class::Letter,
             _ if character.is_numeric() => Class::Digit,
             _ if character.is_uppercase() => Class::Capital,
             _ if character.is_alphanumeric() => Class::Letter,

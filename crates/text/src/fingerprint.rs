@@ -5,6 +5,7 @@
 
 use md5::{Digest as _, Md5};
 
+use crate::letters::is_word;
 use crate::stated::words_of;
 
 /// Words in a row that are one feature.
@@ -52,7 +53,7 @@ fn digest(text: &str) -> [u8; 16] {
     let (mut hasher, mut buffer) = (Md5::new(), Vec::with_capacity(4096));
     let (mut is_in_word, mut is_first) = (false, true);
     for character in text.chars() {
-        let is_word = character.is_alphanumeric();
+        let is_word = is_word(character);
         if is_word {
             if !is_in_word && !is_first {
                 buffer.push(b' ');

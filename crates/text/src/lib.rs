@@ -11,6 +11,7 @@ pub mod features;
 pub mod figures;
 pub mod fingerprint;
 pub mod kind;
+mod letters;
 pub mod markdown;
 mod marks;
 pub mod metadata;

@@ -64,15 +64,16 @@ impl Model {
         (rest.len() == model.nodes.len() * NODE).then_some(model)
     }
 
-    /// Adds the answers of a tree to some rows to their sums. The rows go down the tree side by side, so that the processor does not wait
+    /// The answers of a tree to some rows, by where these begin. They go down the tree side by side, so that the processor does not wait
     /// for one of them.
-    fn answer(&self, tree: u32, rows: [&[f32]; BESIDE]) -> [f32; BESIDE] {
+    fn answer(&self, tree: u32, rows: &[f32], starts: [usize; BESIDE]) -> [f32; BESIDE] {
         let mut at = [tree as usize; BESIDE];
         loop {
             let mut moved = 0;
-            for (at, row) in at.iter_mut().zip(rows) {
+            for (at, start) in at.iter_mut().zip(starts) {
                 let node = &self.nodes[*at];
-                let step = if row[usize::from(node.feature)] <= node.value { node.low } else { node.high };
+                let is_low = rows[start + usize::from(node.feature)] <= node.value;
+                let step = if is_low { node.low } else { node.high };
                 *at += usize::from(step);
                 moved |= step;
             }
@@ -90,26 +91,26 @@ impl Model {
         }
         let mut probabilities = Vec::with_capacity(rows.len() / width);
         for some in rows.chunks(TOGETHER * width) {
-            let sums = self.sums(&some.chunks_exact(width).collect::<Vec<_>>());
+            let sums = self.sums(some, width);
             probabilities.extend(sums.iter().map(|sum| 1.0 / (1.0 + (-sum).exp())));
         }
         probabilities
     }
 
     /// The log odds of some rows.
-    fn sums(&self, rows: &[&[f32]]) -> Vec<f32> {
-        let mut sums = vec![0.0f32; rows.len()];
-        let mut unsure: Vec<u32> = (0..rows.len() as u32).collect();
+    fn sums(&self, rows: &[f32], width: usize) -> Vec<f32> {
+        let mut sums = vec![0.0f32; rows.len() / width];
+        let mut unsure: Vec<usize> = (0..sums.len()).collect();
         for trees in self.trees.chunks(LOOK) {
             for tree in trees {
                 for some in unsure.chunks(BESIDE) {
                     // Where there are fewer, the last one goes several times.
-                    let index = |place: usize| some[place.min(some.len() - 1)] as usize;
-                    let answers = self.answer(*tree, std::array::from_fn(|place| rows[index(place)]));
-                    some.iter().zip(answers).for_each(|(index, answer)| sums[*index as usize] += answer);
+                    let starts = std::array::from_fn(|place| some[place.min(some.len() - 1)] * width);
+                    let answers = self.answer(*tree, rows, starts);
+                    some.iter().zip(answers).for_each(|(index, answer)| sums[*index] += answer);
                 }
             }
-            unsure.retain(|index| sums[*index as usize].abs() < SURE);
+            unsure.retain(|index| sums[*index].abs() < SURE);
             if unsure.is_empty() {
                 break;
             }

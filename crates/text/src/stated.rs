@@ -5,6 +5,7 @@ use lycosa_dom::{NodeId, Tag, Tree};
 
 use crate::blocks::is_of_script_without_spaces;
 use crate::data;
+use crate::letters::{is_uncased, is_word};
 
 /// Bytes of all that a page states, at most.
 const MOST: usize = 1 << 20;
@@ -191,12 +192,14 @@ pub fn first_words_of(text: &str, most: usize) -> Vec<u32> {
         if words.len() >= most {
             return words;
         }
-        if character.is_alphanumeric() {
-            for lower in character.to_lowercase() {
-                hash = (hash ^ lower as u32).wrapping_mul(0x0100_0193).wrapping_add(1);
-            }
+        let is_word = is_word(character);
+        let mut add = |lower: char| hash = (hash ^ lower as u32).wrapping_mul(0x0100_0193).wrapping_add(1);
+        if is_uncased(character) {
+            add(character);
+        } else if is_word {
+            character.to_lowercase().for_each(add);
         }
-        if hash != 0 && (!character.is_alphanumeric() || is_of_script_without_spaces(character)) {
+        if hash != 0 && (!is_word || is_of_script_without_spaces(character)) {
             words.push(std::mem::take(&mut hash));
         }
     }
