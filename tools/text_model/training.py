@@ -12,7 +12,7 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.text_model import BAGS, PART, STAGES, TREES
+from tools.text_model import BAGS, LOOK, PART, STAGES, TREES
 from tools.text_model.corpus import Page, Rows
 from tools.text_model.described import Blocks
 from tools.text_model.gold import label
@@ -37,6 +37,9 @@ SETTINGS: dict[str, Any] = {
 #: Models that are asked together.
 Bags = list[lightgbm.Booster]
 
+#: Of so many pages of training one says how sums grow.
+SAMPLE = 5
+
 
 @dataclass(slots=True)
 class Learnt:
@@ -46,6 +49,8 @@ class Learnt:
     kinds: NDArray[np.int8]
     #: Each but the first one also looks at what the one before says of the blocks around a block.
     models: list[Bags] = field(default_factory=list)
+    #: Of each of them, for each look at what it has said so far, how many times as large the sum of all trees is.
+    growth: list[list[float]] = field(default_factory=list)
 
 
 def prepare(blocks: Blocks, found: Sequence[Page]) -> None:
@@ -92,6 +97,8 @@ class Training:
         for stage in range(STAGES):
             rows = {page.name: self.rows(page, without[page.fold], before.get(page.name)) for page in training}
             learnt.models.append(train(training, [rows[page.name] for page in training]))
+            sample = np.vstack([rows[page.name] for page in training[::SAMPLE]])
+            learnt.growth.append(growth(learnt.models[-1], sample))
             if stage + 1 < STAGES:
                 for fold in folds:
                     others = [page for page in training if page.fold != fold]
@@ -103,7 +110,7 @@ class Training:
 
     def encoded(self, learnt: Learnt) -> tuple[bytes, bytes, bytes, bytes]:
         """What is learnt as Lycosa reads it: tables of words, kinds, both models of blocks."""
-        first, second = map(encoded, learnt.models)
+        first, second = map(encoded, learnt.models, learnt.growth)
         return learnt.tables, self.kinds.encoded(learnt.kinds), first, second
 
     def judge(self, page: Page, learnt: Learnt) -> list[Rows]:
@@ -143,7 +150,19 @@ def probabilities(models: Bags, rows: Rows) -> Rows:
     return cast(Rows, 1 / (1 + np.exp(-sums))).astype(np.float32)
 
 
-def encoded(models: Bags) -> bytes:
+def growth(models: Bags, rows: Rows) -> list[float]:
+    """At each look how many times as large the sums of rows over all trees are as over those before: in the mean."""
+
+    def sums(turns: int) -> Rows:
+        told = [cast(Rows, model.predict(rows, raw_score=True, num_iteration=turns)) for model in models]
+        return cast(Rows, np.mean(told, axis=0))
+
+    whole = sums(TREES)
+    looks = [sums(turns) for turns in range(LOOK, TREES, LOOK)]
+    return [*(float((whole * some).sum() / (some * some).sum()) for some in looks), 1.0]
+
+
+def encoded(models: Bags, growth: list[float]) -> bytes:
     """Models as `crates/text/src/model.rs` reads one: their trees in turn, since few rows are asked to the end."""
     trees = [
         tree for turn in zip(*(model.dump_model()["tree_info"] for model in models), strict=True) for tree in turn
@@ -164,5 +183,6 @@ def encoded(models: Bags) -> bytes:
         add(tree["tree_structure"])
         sizes.append(len(made))
         nodes += b"".join(struct.pack("<HHHHf", feature, low, high, 0, value) for feature, low, high, value in made)
-    head = struct.pack("<II", models[0].num_feature(), len(sizes)) + struct.pack(f"<{len(sizes)}I", *sizes)
-    return b"lycotre1" + head + nodes
+    head = struct.pack("<III", models[0].num_feature(), len(sizes), LOOK * len(models))
+    head += struct.pack(f"<{len(growth)}f", *growth) + struct.pack(f"<{len(sizes)}I", *sizes)
+    return b"lycotre2" + head + nodes

@@ -3,14 +3,13 @@
 //! Guarantees: bytes that are no model are refused, and no model reads beyond its nodes or runs for ever.
 
 /// The beginning of a model, with the version of its layout.
-const MAGIC: &[u8; 8] = b"lycotre1";
+const MAGIC: &[u8; 8] = b"lycotre2";
 
 /// Bytes of a node.
 const NODE: usize = 12;
 
-/// Log odds beyond which a row is decided, and how many trees are asked between two looks at that.
-const SURE: f32 = 5.0;
-const LOOK: usize = 10;
+/// Log odds beyond which a row is decided: what is left of the trees changes little.
+const SURE: f32 = 3.5;
 
 /// Rows that go down a tree side by side, and rows that are asked about by all trees before others are: these stay in the first cache.
 const BESIDE: usize = 8;
@@ -38,19 +37,30 @@ pub struct Model {
     /// Where each tree begins.
     trees: Vec<u32>,
     nodes: Vec<Node>,
+    /// How many trees are asked between two looks at what they say, and of each look how many times as large the sum of all trees is
+    /// as that of those which were asked, in the mean.
+    look: usize,
+    growth: Vec<f32>,
 }
 
 impl Model {
     /// Reads a model for rows of so many features; `None`: it is none, or for others.
     pub fn of(bytes: &[u8], features: usize) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
-        let (head, rest) = rest.split_at_checked(8)?;
-        let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
-        if number(0)? as usize != features || features == 0 {
+        let (head, rest) = rest.split_at_checked(12)?;
+        let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?) as usize);
+        let (trees, look) = (number(4)?, number(8)?);
+        if number(0)? != features || features == 0 || look == 0 {
             return None;
         }
-        let (sizes, rest) = rest.split_at_checked((number(4)? as usize).checked_mul(4)?)?;
-        let mut model = Model { features, trees: Vec::new(), nodes: Vec::new() };
+        let (growth, rest) = rest.split_at_checked(trees.div_ceil(look).checked_mul(4)?)?;
+        let growth: Vec<_> =
+            growth.chunks_exact(4).filter_map(|four| Some(f32::from_le_bytes(four.try_into().ok()?))).collect();
+        if !growth.iter().all(|growth| growth.is_finite() && *growth > 0.0) {
+            return None;
+        }
+        let (sizes, rest) = rest.split_at_checked(trees.checked_mul(4)?)?;
+        let mut model = Model { features, trees: Vec::new(), nodes: Vec::new(), look, growth };
         for size in sizes.chunks_exact(4) {
             model.trees.push(model.nodes.len() as u32);
             let size = u32::from_le_bytes(size.try_into().ok()?) as usize;
@@ -83,8 +93,8 @@ impl Model {
         }
     }
 
-    /// The probability of each row of some. A row whose sum is beyond [`SURE`] is not asked about any more: what is left of the trees
-    /// changes little. width: of a row, which has the model's features at its beginning.
+    /// The probability of each row of some. A row is not asked about any more when the sum of all trees is expected to be beyond
+    /// [`SURE`]. width: of a row, which has the model's features at its beginning.
     pub fn probabilities(&self, rows: &[f32], width: usize) -> Vec<f32> {
         if width < self.features {
             return Vec::new();
@@ -101,7 +111,7 @@ impl Model {
     fn sums(&self, rows: &[f32], width: usize) -> Vec<f32> {
         let mut sums = vec![0.0f32; rows.len() / width];
         let mut unsure: Vec<usize> = (0..sums.len()).collect();
-        for trees in self.trees.chunks(LOOK) {
+        for (trees, growth) in self.trees.chunks(self.look).zip(&self.growth) {
             for tree in trees {
                 for some in unsure.chunks(BESIDE) {
                     // Where there are fewer, the last one goes several times.
@@ -110,7 +120,14 @@ impl Model {
                     some.iter().zip(answers).for_each(|(index, answer)| sums[*index] += answer);
                 }
             }
-            unsure.retain(|index| sums[*index].abs() < SURE);
+            unsure.retain(|index| {
+                let expected = sums[*index] * growth;
+                let is_unsure = expected.abs() < SURE;
+                if !is_unsure {
+                    sums[*index] = expected;
+                }
+                is_unsure
+            });
             if unsure.is_empty() {
                 break;
             }
@@ -141,7 +158,9 @@ mod tests {
     /// A model of one tree: is feature 1 at most 0.5?
     fn bytes() -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        [2u32, 1, 3].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        [2u32, 1, 1].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        bytes.extend(1f32.to_le_bytes());
+        bytes.extend(3u32.to_le_bytes());
         for (feature, low, high, value) in [(1, 1, 2, 0.5f32), (LEAF, 0, 0, -3.0), (LEAF, 0, 0, 3.0)] {
             [feature, low, high, 0u16].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
             bytes.extend(value.to_le_bytes());
@@ -163,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_models_are_refused_or_end(at in 0usize..56, byte in any::<u8>()) {
+        fn damaged_models_are_refused_or_end(at in 0usize..64, byte in any::<u8>()) {
             let mut damaged = bytes();
             let at = at % damaged.len();
             damaged[at] = byte;

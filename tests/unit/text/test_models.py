@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.text_model import BAGS, TREES
+from tools.text_model import BAGS, LOOK, TREES
 from tools.text_model.source import source
 
 MODELS = Path(__file__).parents[3] / "crates" / "text" / "models"
@@ -17,8 +17,8 @@ MODELS = Path(__file__).parents[3] / "crates" / "text" / "models"
 def test_a_model_has_the_trees_of_the_script(name: str) -> None:
     # The benchmark joins the quality of what the script makes with the cost of what the program has.
     data = (MODELS / f"{name}.bin").read_bytes()
-    _, trees = struct.unpack_from("<II", data, 8)
-    assert trees == BAGS * TREES, "python -m tools.text_model --write"
+    _, trees, look = struct.unpack_from("<III", data, 8)
+    assert (trees, look) == (BAGS * TREES, BAGS * LOOK), "python -m tools.text_model --write"
 
 
 def test_the_models_are_made_of_this_version() -> None:
