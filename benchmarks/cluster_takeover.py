@@ -42,6 +42,10 @@ pages = false
 """
 
 
+#: What the sites answer: if all said the same, workers would suspect a captive portal, and record nothing meanwhile.
+_ANSWERS = 'location / { return 404 "$server_addr$request_uri"; }'
+
+
 def takeovers(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """Fill a cluster of one worker; add another one; kill the first one."""
     from tests.cluster.kafka import Kafka
@@ -52,7 +56,7 @@ def takeovers(report: Report, options: Options, cores: Cores, folder: Path) -> N
     site = own / "site"
     site.mkdir()
     with (
-        nginx.serving(site, own / "nginx", cores.server, addresses=ADDRESSES) as root,
+        nginx.serving(site, own / "nginx", cores.server, lines=_ANSWERS, addresses=ADDRESSES) as root,
         Kafka() as kafka,
         Cluster(kafka, "takeover", _JOB, PARTITIONS, cores, own) as cluster,
     ):
