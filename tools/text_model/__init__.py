@@ -6,9 +6,9 @@ STAGES = 2
 #: Trees of a model.
 TREES = 60
 
-#: Models of a stage: each is trained on another part of the pages, and they are asked together. What only some pages
-#: have taught one of them counts less.
-BAGS, PART = 3, 0.8
+#: Models of each stage: of several each is trained on another part of the pages, and they are asked together. What only
+#: some pages have taught one of them counts less.
+BAGS, PART = (1, 3), 0.8
 
 #: Trees of each model of a stage after which it is looked at whether a block is decided.
 LOOK = 10

@@ -96,13 +96,13 @@ class Training:
         learnt, before = self.learn_words(folds), dict[str, Rows]()
         for stage in range(STAGES):
             rows = {page.name: self.rows(page, without[page.fold], before.get(page.name)) for page in training}
-            learnt.models.append(train(training, [rows[page.name] for page in training]))
+            learnt.models.append(train(training, [rows[page.name] for page in training], BAGS[stage]))
             sample = np.vstack([rows[page.name] for page in training[::SAMPLE]])
             learnt.growth.append(growth(learnt.models[-1], sample))
             if stage + 1 < STAGES:
                 for fold in folds:
                     others = [page for page in training if page.fold != fold]
-                    model = train(others, [rows[page.name] for page in others])
+                    model = train(others, [rows[page.name] for page in others], BAGS[stage])
                     before |= {
                         page.name: probabilities(model, rows[page.name]) for page in training if page.fold == fold
                     }
@@ -121,11 +121,11 @@ class Training:
         return found
 
 
-def train(training: Sequence[Page], rows: Sequence[Rows]) -> Bags:
+def train(training: Sequence[Page], rows: Sequence[Rows], bags: int) -> Bags:
     """Train models on pages."""
     models = []
-    for bag in range(BAGS):
-        chosen = [at for at, page in enumerate(training) if BAGS == 1 or is_in(page, bag)]
+    for bag in range(bags):
+        chosen = [at for at, page in enumerate(training) if bags == 1 or is_in(page, bag)]
         parts = np.concatenate([training[at].labels for at in chosen])
         data = lightgbm.Dataset(
             np.vstack([rows[at] for at in chosen]),

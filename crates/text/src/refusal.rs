@@ -222,6 +222,19 @@ mod tests {
     }
 
     #[test]
+    fn a_page_with_more_words_than_marks_allow_is_not_searched() {
+        let seen = |words: usize| {
+            let html = "word ".repeat(words);
+            let tree = lycosa_dom::parse(&html, &lycosa_dom::Limits::default());
+            let seen = Seen::of(&tree, &Blocks::of(&tree), &html, &[], 200);
+            (seen.words, seen.text.is_empty(), seen.source.is_empty())
+        };
+        let most = marks().most_words;
+        assert_eq!(seen(most), (most, false, false));
+        assert_eq!(seen(most + 1), (most + 1, true, true));
+    }
+
+    #[test]
     fn a_login_page_has_a_field_for_a_password() {
         let article = "A word of five letters for what one does with a name and a secret, and for the record of a ship. ".repeat(5);
         assert_eq!(kind("Login", &article), None);
