@@ -42,7 +42,7 @@ def speed(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     from lycosa import _core
     from lycosa.job import make_job
 
-    from tools.text_model.corpus import CORPORA
+    from tools.text_model import CORPORA  # without numpy, whose threads would cost CPU of this process
 
     archive = CORPORA.parent / PAGES
     if not archive.is_file():

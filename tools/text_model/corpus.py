@@ -5,17 +5,16 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
-CORPORA = Path(os.environ.get("LYCOSA_CORPORA", Path(__file__).parents[3] / "shared" / "corpora")) / "text"
+from tools.text_model import CORPORA
+
 #: Folds of pages, by domain.
 FOLDS = 5
 Rows = NDArray[np.float32]

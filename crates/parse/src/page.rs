@@ -69,7 +69,7 @@ fn read_tree(html: &str, size: usize, outcome: &mut Outcome, settings: &Settings
             let is_boilerplate = templates.map(|known| known.learn(outcome.url().host(), url, &blocks));
             text_of(&Page::of(tree, blocks, url, &is_boilerplate.unwrap_or_default()), url, settings)
         }
-        TextMethod::DensityPaper => published(&tree, html, url),
+        TextMethod::DensityPaper => published(&tree, html, url, settings),
     };
     outcome.text = Some(Box::new(text));
 }
@@ -89,22 +89,29 @@ fn text_of(page: &Page, url: &str, settings: &Settings) -> PageText {
         confidence: (page.confidence * 1_000.0) as u32,
         kind: page.kind.map_or("other", kind::name).into(),
         markdown: markdown.into(),
-        ..described(&page.tree, page.text(), &page.text_alone(), url)
+        ..described(&page.tree, page.text(), || page.text_alone(), url, settings)
     }
 }
 
 /// The same, by the published method.
-fn published(tree: &Tree, html: &str, url: &str) -> PageText {
+fn published(tree: &Tree, html: &str, url: &str, settings: &Settings) -> PageText {
     let text = density::extract(html);
-    PageText { kind: "other".into(), ..described(tree, text.clone(), &text, url) }
+    PageText { kind: "other".into(), ..described(tree, text.clone(), || text, url, settings) }
 }
 
-/// A text, with what its page states. alone: the text that the page has whatever is known of others: by it pages are the same, whenever
-/// they are fetched.
-fn described(tree: &Tree, text: String, alone: &str, url: &str) -> PageText {
-    let stated = Metadata::of(tree, url);
+/// A text, with what its page states, as far as that is stored. alone: the text that the page has whatever is known of others: by it
+/// pages are the same, whenever they are fetched.
+fn described(
+    tree: &Tree,
+    text: String,
+    alone: impl FnOnce() -> String,
+    url: &str,
+    settings: &Settings,
+) -> PageText {
+    let stated = if settings.metadata { Metadata::of(tree, url) } else { Metadata::default() };
     // Pages without a text are no duplicates of each other.
-    let fingerprint = (!alone.trim().is_empty()).then(|| Fingerprint::of(alone));
+    let alone = settings.fingerprints.then(alone).filter(|alone| !alone.trim().is_empty());
+    let fingerprint = alone.map(|alone| Fingerprint::of(&alone));
     let digest =
         fingerprint.map(|found| found.digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
     PageText {

@@ -40,8 +40,12 @@ pub struct Settings {
     pub ignored_uses: Vec<Box<str>>,
     /// How the main text of a page is found; `None`: it is not looked for.
     pub text: Option<TextMethod>,
-    /// Whether it is also stored as Markdown.
+    /// Whether it is also stored as Markdown, whether what the page states of itself is, and the fingerprints of the text.
     pub markdown: bool,
+    /// See `markdown`.
+    pub metadata: bool,
+    /// See `markdown`.
+    pub fingerprints: bool,
     /// Whether a page that is no content becomes a failure.
     pub refusals: bool,
     /// What pages of a site have in common, learnt while they come; `None`: it is not looked for.
@@ -128,6 +132,8 @@ impl Default for Settings {
             ignored_uses: Vec::new(),
             text: None,
             markdown: false,
+            metadata: true,
+            fingerprints: true,
             refusals: true,
             templates: None,
         }

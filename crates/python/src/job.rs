@@ -28,6 +28,10 @@ const SHORTEST_TIMEOUT: f64 = 1.0;
 /// Names that a compact cache is made for at least.
 const LEAST_COMPACT: usize = 1_000;
 
+/// Columns of what a page states of itself, and of the fingerprints of its text.
+const METADATA: &[&str] = &["headline", "author", "published", "modified", "language", "description", "site"];
+const FINGERPRINTS: &[&str] = &["simhash", "text_digest"];
+
 /// The settings that the core knows.
 #[derive(FromPyObject)]
 pub(crate) struct Job {
@@ -409,10 +413,17 @@ impl Job {
             uses: self.uses("drop"),
             ignored_uses: self.uses("ignore"),
             text: self.text_method(),
-            markdown: self.store.fields.iter().any(|field| field == "markdown"),
+            markdown: self.has_column(&["markdown"]),
+            metadata: self.has_column(METADATA),
+            fingerprints: self.has_column(FINGERPRINTS),
             refusals: self.parse.refusals,
             templates: self.templates(),
         }
+    }
+
+    /// Whether outputs have one of some columns.
+    fn has_column(&self, columns: &[&str]) -> bool {
+        self.store.fields.iter().any(|field| columns.contains(&field.as_str()))
     }
 
     /// What pages of a site have in common, if main texts are looked for.
@@ -424,24 +435,9 @@ impl Job {
 
     /// How the main text of pages is found, if outputs have something that is made of it.
     fn text_method(&self) -> Option<TextMethod> {
-        const COLUMNS: &[&str] = &[
-            "main_text",
-            "markdown",
-            "kind",
-            "confidence",
-            "headline",
-            "author",
-            "published",
-            "modified",
-            "language",
-            "description",
-            "site",
-            "simhash",
-            "text_digest",
-        ];
-        let is_wanted = self.store.fields.iter().any(|field| COLUMNS.contains(&field.as_str()));
+        let of_text = [&["main_text", "markdown", "kind", "confidence"], METADATA, FINGERPRINTS];
         match self.parse.text.as_str() {
-            _ if !is_wanted => None,
+            _ if !of_text.iter().any(|columns| self.has_column(columns)) => None,
             "density-paper" => Some(TextMethod::DensityPaper),
             _ => Some(TextMethod::Lycosa),
         }
