@@ -26,9 +26,10 @@ def recovered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, 
     return {name: (text, lycosa.extract(html).markdown(links=True)) for name, (html, text) in made.items()}
 
 
+# Three of the six generators leave the language of code out.
 @pytest.mark.parametrize(
     ("score", "least"),
-    [(code_similarity, 0.8), (table_similarity, 0.6), (heading_accuracy, 0.95), (language_accuracy, 0.6)],
+    [(code_similarity, 0.8), (table_similarity, 0.6), (heading_accuracy, 0.95), (language_accuracy, 0.5)],
     ids=["code edit similarity", "table TEDS", "heading levels", "languages of code"],
 )
 def test_structure_survives(recovered: dict[str, tuple[str, str]], score: object, least: float) -> None:
