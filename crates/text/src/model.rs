@@ -54,8 +54,10 @@ impl Model {
             return None;
         }
         let (growth, rest) = rest.split_at_checked(trees.div_ceil(look).checked_mul(4)?)?;
-        let growth: Vec<_> =
-            growth.chunks_exact(4).filter_map(|four| Some(f32::from_le_bytes(four.try_into().ok()?))).collect();
+        let growth: Vec<_> = growth
+            .chunks_exact(4)
+            .filter_map(|four| Some(f32::from_le_bytes(four.try_into().ok()?)))
+            .collect();
         if !growth.iter().all(|growth| growth.is_finite() && *growth > 0.0) {
             return None;
         }

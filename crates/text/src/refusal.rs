@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn of_equal_kinds_the_first_of_the_file_counts() {
-        assert_eq!(kind("", "Captcha. Enable JavaScript."), Some("challenge"));
+        assert_eq!(kind("", "Verify you are human. Enable JavaScript."), Some("challenge"));
     }
 
     #[test]

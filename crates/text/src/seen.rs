@@ -39,7 +39,8 @@ impl<'a> Seen<'a> {
     ) -> Self {
         let within = |block: &Block| blocks.containers[block.container as usize].within;
         // Overlays and messages that scripts show where they are due are not seen.
-        let is_seen = |block: &&Block| !within(block).has(Within::Hidden) && !within(block).has(Within::Dialog);
+        let is_seen =
+            |block: &&Block| !within(block).has(Within::Hidden) && !within(block).has(Within::Dialog);
         // Menus of ordinary pages offer to log in, too.
         let is_prose = |block: &&Block| block.linked * 2 <= block.characters;
         let count = |words: u32, block: &Block| words + block.words;

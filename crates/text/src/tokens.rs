@@ -257,7 +257,10 @@ mod tests {
         assert_eq!(tables.values(Source::Class, 7)[1], 0.0);
         assert_eq!(tables.values(Source::Text, 7), [0.0; 2]);
         let evidence = tables.evidence(Source::Class, &[7, 9, 8])[0];
-        assert_eq!((evidence.most, evidence.least, evidence.sum, evidence.mean), (1.0, -2.0, -1.0, -1.0 / 3.0));
+        assert_eq!(
+            (evidence.most, evidence.least, evidence.sum, evidence.mean),
+            (1.0, -2.0, -1.0, -1.0 / 3.0)
+        );
     }
 
     #[test]
