@@ -739,6 +739,9 @@ class Outcomes:
     def rows(self) -> Outcomes:
         """Return the outcomes for outputs: each URL's last one, including redirects; no robots.txt, no retries."""
 
+    def responses(self) -> Responses:
+        """Return their responses as they were received, to be parsed again, and empty the batch."""
+
     def sampled(self, share: float) -> list[Outcome]:
         """Return the outcomes of ``rows`` of a share of all URLs, from 0 to 1: always the same ones."""
 
@@ -849,8 +852,13 @@ class WarcWriter:
 class WarcReader:
     """Reads responses from a WARC or ARC file."""
 
-    def __new__(cls, path: str | PathLike[str], position: int = 0, max_bytes: int = ...) -> WarcReader:
-        """``position``: where a record begins. ``max_bytes``: of a body; more is cut. Raises OSError."""
+    def __new__(
+        cls, path: str | PathLike[str], position: int = 0, end: int | None = None, max_bytes: int = ...
+    ) -> WarcReader:
+        """``position``: where a record begins. ``max_bytes``: of a body; more is cut. Raises OSError.
+
+        ``end``: where the records end, if they are a part of the file; default: its end.
+        """
 
     def read(self, records: int = 1_000, max_bytes: int = ...) -> tuple[Responses, int, list[tuple[int, str]], bool]:
         """Return the next responses, the position after them, damage with positions, and whether it ends."""
@@ -1665,6 +1673,10 @@ class LogReader:
         with_body: bool = True,
         max_body_bytes: int = ...,
     ) -> LogReader: ...
+    @staticmethod
+    def ended(directory: str | PathLike[str], position: int | None = None, max_body_bytes: int = ...) -> LogReader:
+        """Return a reader that leaves out outcomes that were taken back, or fetched again later."""
+
     def read(self, max_entries: int, max_bytes: int) -> Outcomes:
         """Return the next outcomes, of at most so many records, and about so many bytes, including decoded bodies."""
 

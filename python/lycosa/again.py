@@ -1,8 +1,8 @@
 """Pages that were fetched before are parsed again, without a network: ``lycosa parse SOURCE… -o …``.
 
-A source is a WARC or ARC file. To sinks the sources are what the log of a crawl is: a position is a byte of all files
-one after the other, and each sink commits its rows with the position. So a run that was stopped goes on where each of
-its outputs is, and each page is in them once.
+To sinks the sources are what the log of a crawl is: a position is one of all sources, one after the other, and each
+sink commits its rows with the position. So a run that was stopped goes on where each of its outputs is, and each page
+is in them once.
 """
 
 from __future__ import annotations
@@ -11,67 +11,43 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NamedTuple
 
 from lycosa import _core
-from lycosa.errors import SettingError
 from lycosa.job import Job
 from lycosa.records import Outcomes, Responses
 from lycosa.sink import Sink
-
-#: Records and bytes of a batch: always the same, so that a second run has the positions of the first.
-RECORDS, BYTES = 500, 8 << 20
+from lycosa.sources import Batch, Damage, Source
 
 #: Batches that are parsed, or wait to be written, for each thread.
 AHEAD = 2
 
 
-class Batch(NamedTuple):
-    """Responses of a file, and the position after them."""
-
-    responses: Responses
-    position: int
-
-
-class Damage(NamedTuple):
-    """What could not be read of a file: it was passed over."""
-
-    path: Path
-    position: int
-    text: str
-
-
 class Sources:
-    """Files with responses, in their order."""
+    """Sources in their order."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        """Open nothing yet. Raises SettingError for a file that is missing or empty."""
-        self.paths = list(paths)
+    def __init__(self, all_of_them: Sequence[Source]) -> None:
+        """Read nothing yet."""
+        self.all = list(all_of_them)
         self.damages: list[Damage] = []
         self._starts = [0]
-        for path in self.paths:
-            size = path.stat().st_size if path.is_file() else 0
-            if size == 0:
-                raise SettingError("source", path, "a WARC or ARC file that has records")
-            self._starts.append(self._starts[-1] + size)
+        for source in self.all:
+            # A source without positions would end where the one before it does.
+            self._starts.append(self._starts[-1] + max(source.size, 1))
 
     @property
     def end(self) -> int:
-        """The position after the last file."""
+        """The position after the last source."""
         return self._starts[-1]
 
     def read(self, position: int) -> Iterator[Batch]:
         """Yield responses from a position on, which is one that was yielded before, or 0."""
-        for path, start, end in zip(self.paths, self._starts, self._starts[1:], strict=True):
+        for source, start, end in zip(self.all, self._starts, self._starts[1:], strict=True):
             if position >= end:
                 continue
-            reader = _core.WarcReader(path, max(position - start, 0))
-            is_over = False
-            while not is_over:
-                responses, at, damages, is_over = reader.read(RECORDS, BYTES)
-                self.damages += [Damage(path, where, text) for where, text in damages]
-                yield Batch(responses, end if is_over else start + at)
+            for batch in source.read(max(position - start, 0)):
+                self.damages += batch.damages
+                is_over = batch.position >= source.size
+                yield Batch(batch.responses, end if is_over else start + batch.position)
 
 
 @dataclass(slots=True)

@@ -447,7 +447,8 @@ class Parse(Section):
         ge=0,
         le=20_000,
         description="hosts of which is learnt what their pages have in common, which is no main text; each takes up "
-        "to 35 KB, beside `memory`. Where there are more, the one that was longest without a page is forgotten. 0: none",
+        "to 35 KB, beside `memory`. Where there are more, the one that was longest without a page is forgotten. "
+        "0: none",
     )
     refusals: bool = Field(
         True,

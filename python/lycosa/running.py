@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import dataclasses
-import json
 import logging
 import time
 from collections.abc import Generator, Sequence
@@ -19,15 +18,13 @@ from lycosa.loop import Control, run
 from lycosa.memory import told
 from lycosa.observe.balance import balance
 from lycosa.observe.cpu import cpu_by_stage
-from lycosa.observe.stuck import Stuck, find_stuck
-from lycosa.observe.watchdog import Watchdog
+from lycosa.observe.observer import Observer, check_sums, write_reports
 from lycosa.outputs import Outputs
 from lycosa.plan import Plan
 from lycosa.records import Outcomes, Request, Requests
 from lycosa.stages import Change
 from lycosa.store.directory import Counts, JobDirectory, LastRun, Record, Totals, now
 from lycosa.store.patient import Patience
-from lycosa.store.replace import replace_file
 from lycosa.store.restart import with_gap
 from lycosa.words import counted
 
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from lycosa.middleware import Middleware
     from lycosa.proxies.sources import Source
     from lycosa.signals import Looks, Signals
-    from lycosa.status_server import StatusServer
 
 logger = logging.getLogger("lycosa")
 
@@ -142,48 +138,14 @@ class Running:
                 with contextlib.suppress(OSError):
                     directory.record_file.unlink(missing_ok=True)
             raise
-        control.holds = self._is_held
+        self._observer = Observer(job, self._lanes, self._outputs, self.stages.frontier, self._log.end, self.report)
+        control.holds = self._observer.is_held
         # All outputs are open before the first of their threads starts.
         self._outputs.start()
         if self._keeper is not None:
             self._keeper.start()
         self._retain_at, self._check_at = time.monotonic() + RETAIN, 0.0
-        self._held = False  # whether outputs are too far behind
-        self._watchdog = Watchdog(self._stuck)
-        self._watchdog.start()
-        self._served: StatusServer | None = None
-        if job.observe.http is not None:
-            from lycosa.observe.told import serve  # only where it is wanted
-
-            self._served = serve(job.observe.http, self.report, lambda: self._watchdog.stuck)
-            logger.info("metrics, health and report on http://%s", self._served.address)
-
-    def _is_held(self) -> bool:
-        """Whether an output is so far behind that nothing more is to be fetched."""
-        is_held = self._outputs.behind(self._log.end()) > self._plan.job.store.behind_bytes
-        if is_held != self._held:
-            self._held = is_held
-            if is_held:
-                text = (
-                    "nothing more is fetched until outputs are less than store.behind_bytes = %d behind the log: %s"
-                )
-                logger.warning(text, self._plan.job.store.behind_bytes, self._slowest_output())
-            else:
-                logger.info("outputs have caught up; the crawl goes on")
-        return is_held
-
-    def _slowest_output(self) -> str:
-        """The output that is behind most."""
-        slowest = min(self._outputs.followers, key=lambda one: one.position())
-        return slowest.away or f"output {slowest.url} is slow"
-
-    def _stuck(self) -> list[Stuck]:
-        """What does not move now."""
-        job = self._plan.job
-        lanes, followers = [lane.turns for lane in self._lanes], self._outputs.followers
-        # A request may be given several proxies.
-        longest = job.fetch.total_timeout * (job.proxies.tries if job.proxies.has_source else 1)
-        return find_stuck(lanes, followers, self.stages.frontier, after=job.observe.stuck_after, longest=longest)
+        self._observer.start()
 
     def start(self) -> None:
         """Record and accept the seeds, then record the settings; opens failed URLs again if the plan says so."""
@@ -259,7 +221,7 @@ class Running:
             found["proxies"] = self._keeper.dry_since
         if str(self._directory.path) in self._patience.full():
             found["disk"] = None
-        if self._held:
+        if self._observer.held:
             found["outputs"] = None
         return found
 
@@ -288,7 +250,7 @@ class Running:
         error: the exception that ended the run, if any.
         """
         problems: list[LycosaError] = []
-        self._watchdog.stop()
+        self._observer.stop()
         if self._keeper is not None:
             self._keeper.stop()
         try:
@@ -319,8 +281,7 @@ class Running:
             error=error or next(iter(problems), None),
             directory=None if self._plan.directory is None else self._directory.path,
         )
-        if (sums := balance(counts, summary))["difference"]:
-            logger.error("the counts of this crawl do not add up, a defect of Lycosa: %s", sums)
+        check_sums(counts, summary)
         end = self._end
         last = LastRun(now(), frontier.idle(), counts["waiting"], end.reason, end.text, end.status_text)
         try:
@@ -328,23 +289,14 @@ class Running:
             if self._plan.directory is not None:
                 record = dataclasses.replace(self._with_numbers(), last_run=last, streams=False)
                 self._directory.write(dataclasses.replace(record, confirmed=self._log.end()))
-                self._write_reports()
+                write_reports(self.report(), self._directory.path)
         except (LycosaError, OSError) as error:
             # Not worth failing for.
             logger.warning("%s: %s", self._directory.path, error)
-        if self._served is not None:
-            self._served.close()
+        self._observer.close()
         if self._traces is not None:
             self._traces.close()
         return problems
-
-    def _write_reports(self) -> None:
-        """Write the report into the job's directory, for programs and for people."""
-        from lycosa.observe.page import page  # only at the end
-
-        report = self.report()
-        replace_file(self._directory.path / "report.json", (json.dumps(report, indent=2) + "\n").encode())
-        replace_file(self._directory.path / "report.html", page(report, self._directory.path.name).encode())
 
     def report(self) -> dict[str, Any]:
         """Return the counts of all stages over the crawl's whole life; those of this session under ``session``."""
@@ -375,8 +327,8 @@ class Running:
             "outputs": [sink.url for sink in self._plan.outputs],
             "output_positions": {one.url: one.position() for one in self._outputs.followers},
             "outputs_away": self._outputs.away(),
-            "held": self._held,
-            "stuck": [one._asdict() for one in self._watchdog.stuck],
+            "held": self._observer.held,
+            "stuck": [one._asdict() for one in self._observer.stuck()],
             "price": self._plan.job.observe.price,
             "full_disks": self._patience.full(),
             "proxies": None if self._keeper is None else self._keeper.report(),

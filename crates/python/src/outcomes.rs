@@ -16,6 +16,7 @@ use crate::batch::{Batch, Table, columns_named};
 use crate::batch_class::{BatchClass, batch_class};
 use crate::errors;
 use crate::outcome::Outcome;
+use crate::response::Responses;
 use crate::store::{TEXTS, decoded_body};
 use crate::written::{Compression, Form, write_at};
 
@@ -122,6 +123,12 @@ batch_class!(Outcomes {
             !outcome.retry && outcome.request().purpose != Purpose::Robots
         };
         self.with(Batch::shared(self.batch.all().into_iter().filter(is_row).collect()))
+    }
+
+    /// Their responses as they were received, to be parsed again. The batch is empty afterwards.
+    fn responses(&self) -> Responses {
+        let responses = self.batch.take().into_iter().map(lycosa_records::Outcome::into_response);
+        Responses::new(responses.collect(), None)
     }
 
     /// Those of a share of all URLs, from 0 to 1: always the same ones, by their digests.

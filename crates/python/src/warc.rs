@@ -195,14 +195,21 @@ pub(crate) struct WarcReader {
 
 #[pymethods]
 impl WarcReader {
-    /// path: of a file, compressed or not. position: where a record begins. max_bytes: of a body; more is cut.
+    /// path: of a file, compressed or not. position: where a record begins. end: where the records end, if they are a part of the file;
+    /// default: its end. max_bytes: of a body; more is cut.
     #[new]
-    #[pyo3(signature = (path, position = 0, max_bytes = 64 << 20))]
-    fn new(py: Python<'_>, path: PathBuf, position: u64, max_bytes: usize) -> PyResult<Self> {
+    #[pyo3(signature = (path, position = 0, end = None, max_bytes = 64 << 20))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        position: u64,
+        end: Option<u64>,
+        max_bytes: usize,
+    ) -> PyResult<Self> {
         let opened = py.detach(|| {
             let mut file = File::open(&path)?;
             file.seek(SeekFrom::Start(position))?;
-            io::Result::Ok(file)
+            io::Result::Ok(file.take(end.unwrap_or(u64::MAX).saturating_sub(position)))
         });
         let file = opened.map_err(|error| errors::system(&path.to_string_lossy(), &error))?;
         let limits = Limits { block: max_bytes, ..Limits::default() };

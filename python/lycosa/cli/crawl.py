@@ -69,6 +69,15 @@ def add_parser(subparsers: Any) -> None:
         help="URL to start from; replaces the job file's seeds, is added to those of an existing crawl",
     )
     add(
+        "--seeds",
+        action="append",
+        default=[],
+        dest="seed_files",
+        metavar="FILE",
+        help="more of them: a URL on each line, the URLs of a CDXJ index, of a WARC, WACZ or Parquet file, or - for "
+        "standard input; may be repeated",
+    )
+    add(
         "-o",
         "--output",
         action="append",
@@ -177,6 +186,7 @@ def _stream(batch: Outcomes, crawl: Crawl) -> bool:
 def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
     """Check everything; writes nothing."""
     from lycosa.job import merge, read_job
+    from lycosa.seeds import seeds_of
     from lycosa.session import crawl
     from lycosa.store.directory import JobDirectory
 
@@ -189,14 +199,15 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
         settings = merge(settings, {"names": {"resolvers": args.resolver}})
     for text in args.set:
         settings = merge(settings, assignment(text))
+    seeds = [*args.seeds, *(seed for name in args.seed_files for seed in seeds_of(name))]
     if args.dir is not None:
         directory = Path(args.dir)
     else:
         told_seeds = read_job(Path(args.job)).get("seeds", []) if args.job is not None else []
-        directory = _default_directory(args.seeds or told_seeds)
+        directory = _default_directory(seeds or told_seeds)
     if args.report not in (None, STANDARD) and not os.access(Path(args.report).absolute().parent, os.W_OK):
         raise SettingError("--report", args.report, "a file in a directory that can be written to")
-    over = args.fresh and (args.job is not None or args.seeds)
+    over = args.fresh and (args.job is not None or seeds)
     record = None if over else JobDirectory(directory).read()
     recorded = record is not None and record.outputs
     outputs = None if recorded else [str(directory / _default_output())]
@@ -205,7 +216,7 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
         if outputs and NONE in args.output:
             raise SettingError("--output", NONE, "none alone, or beside -")
     prepared = crawl(
-        *args.seeds,
+        *seeds,
         job=args.job,
         directory=directory,
         output=outputs,

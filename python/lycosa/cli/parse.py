@@ -22,8 +22,9 @@ TELL = 2.0
 
 DESCRIPTION = """\
 Parses pages again that were fetched before, and writes them to outputs as a crawl does: links, texts and
-metadata by the settings of a job. SOURCE is a WARC or ARC file, compressed or not: of Lycosa, Common Crawl,
-Heritrix, wget. Nothing is fetched. The positions of outputs are in DIR: the same command goes on where it
+metadata by the settings of a job. SOURCE is a WARC or ARC file, compressed or not (of Lycosa, Common Crawl,
+Heritrix, wget), a WACZ file (of browsertrix), a Parquet file with columns url and body, or the directory of a
+crawl that has ended. Nothing is fetched. The positions of outputs are in DIR: the same command goes on where it
 was stopped. What cannot be read of a source is passed over, and told with its position.
 """
 
@@ -31,7 +32,9 @@ was stopped. What cannot be read of a source is passed over, and told with its p
 def add_parser(subparsers: Any) -> None:
     """Register the sub-command."""
     parser = subparsers.add_parser("parse", help="parse archived pages again", description=DESCRIPTION)
-    parser.add_argument("source", nargs="+", metavar="SOURCE", help="a WARC or ARC file")
+    parser.add_argument(
+        "source", nargs="+", metavar="SOURCE", help="a WARC, ARC, WACZ or Parquet file, or DIR of a crawl"
+    )
     parser.add_argument(
         "-o", "--output", action="append", required=True, metavar="OUTPUT", help="as of lycosa crawl; may be repeated"
     )
@@ -54,14 +57,15 @@ def run(args: argparse.Namespace) -> int:
     from lycosa.again import Sources, parse_again
     from lycosa.job import make_job
     from lycosa.sink import SinkJob
+    from lycosa.sources import sources_of
     from lycosa.store.outputs import sink_of
 
     settings = given_settings(args)
     settings.setdefault("seeds", ["http://archive.invalid/"])
-    job, sources = make_job(settings), Sources([Path(source) for source in args.source])
+    job, sources = make_job(settings), Sources([source for name in args.source for source in sources_of(name)])
     folder = Path(args.dir)
     folder.mkdir(parents=True, exist_ok=True)
-    names = json.dumps([str(path.absolute()) for path in sources.paths])
+    names = json.dumps([str(Path(source.name).absolute()) for source in sources.all])
     identity = hashlib.sha256(f"{names}{job.model_dump_json()}".encode()).hexdigest()[:16]
     sinks = [sink_of(output) for output in args.output]
     for sink in sinks:
@@ -72,9 +76,9 @@ def run(args: argparse.Namespace) -> int:
             sink.remove()
     progress = parse_again(job, sources, sinks, max(args.threads, 1), _Told())
     for damage in sources.damages:
-        print(f"lycosa: {damage.path}: byte {damage.position}: {damage.text}", file=sys.stderr)
+        print(f"lycosa: {damage.source}: at {damage.position}: {damage.text}", file=sys.stderr)
     if args.json:
-        damages = [{"file": str(one.path), "position": one.position, "text": one.text} for one in sources.damages]
+        damages = [{"source": one.source, "position": one.position, "text": one.text} for one in sources.damages]
         print(json.dumps({"pages": progress.pages, "damages": damages, "outputs": progress.positions}))
     else:
         print(f"{counted(progress.pages, 'page')}; {counted(len(sources.damages), 'damage')}")

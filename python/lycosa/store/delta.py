@@ -2,8 +2,8 @@
 
 A table of Parquet files with a log of its own, which Spark, DuckDB, Polars and many warehouses read. Rows and
 position are one commit: the position is the table's transaction of the job (protocol section "Transaction
-Identifiers"), so that each row is there once, whatever fails. Credentials come from the environment of each provider's
-tools.
+Identifiers"), so that each row is there once, whatever fails. Credentials come from the environment of each
+provider's tools.
 """
 
 from __future__ import annotations
