@@ -6,7 +6,6 @@ is that of this process, whose threads are all of it; of a database its server's
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -89,7 +88,7 @@ class Pages:
         from lycosa import Request, Responses
 
         made = [Request(row.url).respond(row.status, headers=row.fields, body=row.body) for row in self.rows]
-        return [Responses(batch) for batch in itertools.batched(made, BATCH)]
+        return [Responses(made[start : start + BATCH]) for start in range(0, len(made), BATCH)]
 
 
 def _files(report: Report, options: Options, cores: Cores, folder: Path) -> None:
@@ -197,9 +196,7 @@ def _in_turn(
     for contestant, found in speeds.items():
         if found:
             figure = Figure.of(contestant, "MB/CPU s", found)
-            progress(
-                f"{contestant}: {figure.median:,.0f} MB/s, {figure.median * 1e6 * len(pages.rows) / pages.bytes:,.0f} pages/s"
-            )
+            progress(f"{contestant}: {figure.median:,.0f} MB/s")
             report.figures.append(figure)
     return {contestant: found for contestant, found in speeds.items() if found}
 

@@ -1,4 +1,4 @@
-"""What else writes pages to archives, tables and databases: each from Python objects, as its documentation does it."""
+"""What else writes pages to archives, tables and databases: each from Python objects, as its documentation says."""
 
 from __future__ import annotations
 
