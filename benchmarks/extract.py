@@ -69,7 +69,8 @@ def run(options: Options) -> Report:
 
 def _extract(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """Run all of it."""
-    from tools.text_model.corpus import CORPORA, pages
+    from tools.text_model import CORPORA
+    from tools.text_model.corpus import pages
 
     if not CORPORA.is_dir():
         raise BenchmarkError(f"{CORPORA} is missing: set LYCOSA_CORPORA to the corpora")

@@ -72,7 +72,8 @@ def _names(text: str) -> set[str]:
 
 def _pages(options: Options) -> Iterator[tuple[str, tuple[dict[str, Any], bytes]]]:
     """The pages of wcxb: rows with what they say, and HTML."""
-    from tools.text_model.corpus import CORPORA, pages
+    from tools.text_model import CORPORA
+    from tools.text_model.corpus import pages
 
     if not CORPORA.is_dir():
         raise BenchmarkError(f"{CORPORA} is missing: set LYCOSA_CORPORA to the corpora")
