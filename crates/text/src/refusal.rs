@@ -12,6 +12,7 @@
 
 use crate::blocks::is_of_script_without_spaces;
 use crate::marks::{Mark, marks};
+use crate::seen::Elements;
 pub use crate::seen::Seen;
 
 /// What a page is, in place of content.
@@ -56,7 +57,7 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     if found.is_empty() {
         return None;
     }
-    let elements = seen.elements();
+    let elements = Elements::of(seen.tree);
     let of_buttons: Vec<_> = marks.texts.find(&seen.buttons).collect();
     let is_of_button = |number: usize| of_buttons.contains(&number);
     // Of equal ones the last is the greatest: the first of the file has to come last.

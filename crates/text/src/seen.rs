@@ -10,7 +10,7 @@ use crate::refusal::TITLE;
 /// A page, as marks are looked for in it.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
-    tree: &'a Tree,
+    pub(crate) tree: &'a Tree,
     /// Fields of the response: names in lower case.
     pub(crate) headers: &'a [(&'a str, &'a str)],
     /// The title, in lower case.
@@ -78,11 +78,6 @@ impl<'a> Seen<'a> {
         page
     }
 
-    /// What its elements say.
-    pub(crate) fn elements(&self) -> Elements {
-        Elements::of(self.tree)
-    }
-
     /// What other signs weigh of a kind for which there are marks.
     pub(crate) fn other_signs(&self, kind: &str, sum: f32, elements: &Elements) -> f32 {
         if sum <= 0.0 {
@@ -124,7 +119,7 @@ pub(crate) struct Elements {
 
 impl Elements {
     /// Of a page.
-    fn of(tree: &Tree) -> Self {
+    pub(crate) fn of(tree: &Tree) -> Self {
         let (mut links, mut has_password, mut signs) = (0, false, Signs::default());
         for node in tree.ids() {
             let attribute = |name| tree.attribute(node, name);
