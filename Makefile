@@ -61,6 +61,7 @@ soak: $(VENV)/developed ## Run what is too long for the tests
 	@tools/bootstrap.sh debian $(DEBIAN)
 	$(BIN)/python -m benchmarks memory
 	LYCOSA_FORGED=10000000 cargo test --locked --release -q -p lycosa-names --test hostile of_forged
+	LYCOSA_BROKEN=10000000 cargo test --locked --release -q -p lycosa-text --test broken any_page
 	$(BIN)/pytest -m soak --timeout 3600
 
 clean: ## Remove what was built in this clone

@@ -6,17 +6,20 @@
 mod barrier;
 mod charset;
 mod directives;
+mod found;
 mod html;
+mod page;
 mod settings;
+mod tree;
 
 use bytes::Bytes;
 use lycosa_records::usage::{UsagePreference, refused_use, restrict};
 use lycosa_records::{MAX_ROBOTS_BYTES, Outcome, Purpose, Received, Response};
 use lycosa_url::{Base, CrawlUrl, Failure, FailureKind};
 
-pub use barrier::guard;
+pub use barrier::{caught, guard};
 pub use charset::{decode_text, decode_text_within, detect};
-pub use settings::{MEMORY_BYTES, Settings};
+pub use settings::{MEMORY_BYTES, Settings, Source, Sources, TextMethod};
 
 /// Parses one response. `decoded`: its body without content coding, or why it did not decode.
 pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Outcome {
@@ -72,7 +75,7 @@ fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &S
         let encoding = charset::detect(received.head.get("content-type").as_deref(), &body);
         outcome.charset = Some(encoding.name().into());
         if kind == MediaType::Html {
-            html::read(&body, encoding, outcome, settings);
+            page::read(&body, encoding, outcome, settings);
         }
     }
     let stated = outcome.response.request.usage.iter().map(|(usage, allowed)| (&**usage, *allowed));
