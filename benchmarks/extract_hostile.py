@@ -53,19 +53,34 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
         b"<div itemscope itemtype=http://schema.org/Comment><b itemprop=author>a" * (size // 75)
     ),
     "marks around words": lambda size: b"<p>" + b"<b><i>" * 250 + b"word " * (size // 5),
+    "quotes around code": lambda size: b"<blockquote>" * 16 + b"<pre>x" + b"\n" * size + b"y",
+    "rows shorter than others": lambda size: b"<table><tr>" + b"<td>x" * 100 + b"<tr><td>y" * (size // 9),
+    "ends before blocks": lambda size: (
+        (b"<nav>" + b"<b>" * 255 + b"<ul>" * 250 + b"</b>" * 255 + b"</nav>") * (size // 2_800)
+    ),
 }
 
 _CHILD = """
-import json, resource, sys, time
+import json, sys, time
 import lycosa
+
+def kilobytes(name):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(name))
+
+# Models are read once in a process, not once for each page.
+lycosa.extract("<p>The first page of a process.").markdown()
 body = sys.stdin.buffer.read()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+# The peak of this program: that of who has started it is not part of it.
+with open("/proc/self/clear_refs", "w") as peak:
+    peak.write("5")
+before = kilobytes("VmRSS:")
 begin = time.process_time()
 found = lycosa.extract(body)
 written = found.markdown(links=True, images=True)
 blocks, posts = found.blocks, found.posts
 spent = time.process_time() - begin
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+after = kilobytes("VmHWM:")
 lengths = {"text": len(found.text), "markdown": len(written)}
 print(json.dumps({"cpu": spent, "memory": (after - before) * 1024, **lengths}))
 """

@@ -317,8 +317,8 @@ def outputs_page() -> str:
             for name, meaning in _core.COLUMNS.items()
         ),
         "",
-        "`text` is the whole body decoded to Unicode: of an HTML page its HTML with all tags. There is no main text (the article",
-        "without navigation) yet; pass `text` to an extractor such as trafilatura.",
+        "`text` is the whole body decoded to Unicode: of an HTML page its HTML with all tags. `main_text` is what the page says, without",
+        "navigation: see [Text](text.md).",
         "",
         *USES_AND_LINKS.splitlines(),
         "",

@@ -31,6 +31,8 @@ struct Token {
     attributes: usize,
     /// The attribute that is read: where its name begins, and its value.
     attribute: Option<(u32, Option<u32>)>,
+    /// A hash of the name of each of its attributes.
+    names: Vec<u32>,
 }
 
 /// Builds a tree.
@@ -68,6 +70,7 @@ impl Builder {
             nodes: Vec::with_capacity(length / 32 + 16),
             attributes: Vec::with_capacity(length / 64 + 16),
             bytes: String::new(),
+            ended: Vec::new(),
             is_cut: false,
         };
         let mut builder = Builder {
@@ -237,9 +240,17 @@ impl Builder {
         let is_full =
             earlier.len() >= self.limits.attributes || self.tree.attributes.len() >= self.most_attributes;
         // Asked for first: with many of them the comparison would cost more than the page.
-        if is_full || earlier.iter().any(|known| bytes(known.name) == bytes(attribute.name)) {
+        let hash = |name: &[u8]| {
+            name.iter().fold(0u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+        };
+        let hash = hash(bytes(attribute.name));
+        let mut known = self.token.names.iter().zip(earlier);
+        let mut is_known =
+            || known.any(|(of, known)| *of == hash && bytes(known.name) == bytes(attribute.name));
+        if is_full || is_known() {
             self.bytes.truncate(name as usize);
         } else {
+            self.token.names.push(hash);
             self.tree.attributes.push(attribute);
         }
     }
@@ -260,5 +271,6 @@ impl Builder {
         self.token.name.clear();
         self.token.attributes = self.tree.attributes.len();
         self.token.attribute = None;
+        self.token.names.clear();
     }
 }

@@ -30,11 +30,13 @@ pub struct Limits {
     pub attributes: usize,
     /// Bytes of all texts and attributes.
     pub bytes: usize,
+    /// Whether the page is XML (`application/xhtml+xml`), where any element ends with its tag that says so: `<script/>`.
+    pub is_xml: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { nodes: 2_000_000, depth: 512, attributes: 256, bytes: 256 << 20 }
+        Limits { nodes: 2_000_000, depth: 512, attributes: 256, bytes: 256 << 20, is_xml: false }
     }
 }
 
@@ -72,6 +74,8 @@ pub struct Tree {
     nodes: Vec<Node>,
     attributes: Vec<Attribute>,
     bytes: String,
+    /// Elements that have ended before the blocks in them, and the first node after each; by their ids.
+    ended: Vec<(NodeId, NodeId)>,
     /// Whether a limit has cut it.
     is_cut: bool,
 }
@@ -88,6 +92,11 @@ impl Tree {
     /// Whether there is nothing but the root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() < 2
+    }
+
+    /// Bytes of all texts and attributes.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Whether a limit has cut it.
@@ -158,6 +167,13 @@ impl Tree {
             id = self.parent(id);
         }
         if id == NONE { NONE } else { self.next(id) }
+    }
+
+    /// The first node that an element is not around, although it is in it: the element's end tag came before those of blocks in it,
+    /// which browsers divide (section 13.2.6.4.7 of the HTML Standard, the adoption agency algorithm). [`NONE`]: it is around all.
+    pub fn end(&self, id: NodeId) -> NodeId {
+        let found = self.ended.binary_search_by_key(&id, |(known, _)| *known);
+        found.map_or(NONE, |index| self.ended[index].1)
     }
 
     /// The node after a node in the order of the page.

@@ -64,6 +64,23 @@ fn formatting_that_overlaps_closes_no_block() {
 }
 
 #[test]
+fn a_link_that_ends_before_a_block_in_it_is_around_what_was_read() {
+    let tree = parse("<a href=/x><div>a</a><p>b</div>c", &Limits::default());
+    let node = |tag| tree.ids().find(|node| tree.tag(*node) == tag).unwrap();
+    assert_eq!((tree.end(node(Tag::A)), tree.end(node(Tag::P))), (node(Tag::P), crate::NONE));
+    // With very much in it, all of that ends, too: keeping it open would cost that much for each end tag.
+    let inner = format!("{}{}", "ul(".repeat(40), ")".repeat(40));
+    assert_eq!(body(&format!("<b>{}</b>x", "<ul>".repeat(40))), format!("b({inner}) x"));
+}
+
+#[test]
+fn in_xml_any_element_ends_with_a_tag_that_says_so() {
+    let xml = Limits { is_xml: true, ..Limits::default() };
+    let tree = parse("<head><script src='a'/><title/></head><body><a id='x'/><p>b", &xml);
+    assert!(tree.ids().any(|node| tree.text(node) == Some("b") && tree.tag(tree.parent(node)) == Tag::P));
+}
+
+#[test]
 fn scripts_are_no_text_of_what_is_around_them_at_any_depth() {
     let html = format!("{}<script>a<b</script><svg><title>b</title></svg>c", "<div>".repeat(600));
     let tree = parse(&html, &Limits::default());

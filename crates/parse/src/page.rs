@@ -22,30 +22,46 @@ use crate::{html, tree};
 /// Bytes of a page of which no text is wanted and that is looked at nevertheless: pages that are no content are short.
 const SHORT: usize = 64 << 10;
 
-/// Reads a page.
-pub(crate) fn read(body: &[u8], encoding: &'static Encoding, outcome: &mut Outcome, settings: &Settings) {
-    if settings.needs_tree() {
-        return read_tree(&encoding.decode(body).0, body.len(), outcome, settings);
+/// Reads a page. is_xml: whether it is HTML that is written as XML, which the reader of bytes does not know.
+pub(crate) fn read(
+    body: &[u8],
+    encoding: &'static Encoding,
+    is_xml: bool,
+    outcome: &mut Outcome,
+    settings: &Settings,
+) {
+    let limits = limits(settings, is_xml);
+    if settings.needs_tree() || is_xml {
+        return read_tree(body, encoding, &limits, outcome, settings);
     }
     finish(html::collect(body, encoding, settings), outcome, settings);
     if settings.refusals && body.len() <= SHORT {
         let html = encoding.decode(body).0;
         let fields = fields_of(outcome);
         if may_be_refusal(&borrowed(&fields), outcome.title.as_deref().unwrap_or_default(), &html) {
-            let tree = lycosa_dom::parse(&html, &limits(settings));
+            let tree = lycosa_dom::parse(&html, &limits);
             let blocks = Blocks::of(&tree);
             refuse(outcome, &html, &tree, &blocks);
         }
     }
 }
 
-/// Reads a page by its tree. size: bytes of its body.
-fn read_tree(html: &str, size: usize, outcome: &mut Outcome, settings: &Settings) {
+/// Reads a page by its tree.
+fn read_tree(
+    body: &[u8],
+    encoding: &'static Encoding,
+    limits: &Limits,
+    outcome: &mut Outcome,
+    settings: &Settings,
+) {
+    let (html, size) = (&*encoding.decode(body).0, body.len());
     if settings.text.is_some() && is_binary(html) {
+        // Links are found whether a text is wanted or not.
+        finish(html::collect(body, encoding, settings), outcome, settings);
         outcome.text = Some(Box::new(PageText { kind: "binary".into(), ..PageText::default() }));
         return;
     }
-    let tree = lycosa_dom::parse(html, &limits(settings));
+    let tree = lycosa_dom::parse(html, limits);
     finish(tree::collect(&tree, settings), outcome, settings);
     let is_looked_at = settings.refusals && (settings.text.is_some() || size <= SHORT);
     if settings.text.is_none() && !is_looked_at {
@@ -75,8 +91,8 @@ fn read_tree(html: &str, size: usize, outcome: &mut Outcome, settings: &Settings
 }
 
 /// Limits of a tree: at least so much that a page of usual size is whole.
-fn limits(settings: &Settings) -> Limits {
-    Limits { bytes: settings.memory_bytes.max(Limits::default().bytes), ..Limits::default() }
+fn limits(settings: &Settings, is_xml: bool) -> Limits {
+    Limits { bytes: settings.memory_bytes.max(Limits::default().bytes), is_xml, ..Limits::default() }
 }
 
 /// What a page says.

@@ -393,3 +393,23 @@ fn bytes_that_are_no_text_have_none_whatever_they_are_said_to_be() {
     let page = page_with(200, &[("content-type", "text/html; charset=utf-16le")], &utf16, &with_text());
     assert_ne!(page.text.map(|text| text.kind), Some("binary".into()));
 }
+
+#[test]
+fn links_of_bytes_that_are_no_text_are_found_whether_a_text_is_wanted_or_not() {
+    let body = [&[0; 60][..], b"<a href=/x>x</a>"].concat();
+    for settings in [with_text(), Settings::default()] {
+        let page = page_with(200, &[("content-type", "text/html")], &body, &settings);
+        assert_eq!(links(&page), [("http://example.com/x", false)]);
+    }
+}
+
+#[test]
+fn a_script_of_xhtml_may_end_with_its_tag() {
+    let body = b"<html><head><script src='a.js'/><title>T</title></head><body><a href='/x'>The harbour</a></body></html>";
+    for settings in [with_text(), Settings::default()] {
+        let page = page_with(200, &[("content-type", "application/xhtml+xml")], body, &settings);
+        assert_eq!((links(&page).len(), page.title.as_deref()), (1, Some("T")));
+        let page = page_with(200, &[("content-type", "text/html")], body, &settings);
+        assert_eq!(links(&page).len(), 0, "the rest of the page is its script");
+    }
+}

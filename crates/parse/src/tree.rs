@@ -33,10 +33,10 @@ pub(crate) fn collect(tree: &Tree, settings: &Settings) -> Found {
     if tree.is_cut() {
         reader.found.bounds.add(Bound::ParseMemory);
     }
-    let (mut end_of_link, mut parts) = (NONE, Vec::new());
+    let (mut end_of_link, mut parts) = ((NONE, NONE), Vec::new());
     let mut node = tree.first(Tree::ROOT);
     while node != NONE {
-        if node == end_of_link {
+        if node == end_of_link.0 || node >= end_of_link.1 {
             reader.found.in_anchor = None;
         }
         if reader.end_of_svg == Some(node) {
@@ -92,7 +92,7 @@ impl Reader<'_> {
     }
 
     /// An element.
-    fn element(&mut self, node: NodeId, end_of_link: &mut NodeId) {
+    fn element(&mut self, node: NodeId, end_of_link: &mut (NodeId, NodeId)) {
         let (tree, settings) = (self.tree, self.settings);
         let (element, count) = (Element { tree, node }, self.found.count());
         let has = |name: &str| tree.attribute(node, name).is_some();
@@ -104,7 +104,7 @@ impl Reader<'_> {
         match tag {
             Tag::A if has("href") => {
                 on_anchor(found, &element, settings);
-                *end_of_link = tree.after(node);
+                *end_of_link = (tree.after(node), tree.end(node));
             }
             Tag::Area if has("href") => on_frame(found, &element, settings),
             Tag::Frame | Tag::Iframe if has("src") && settings.sources.has(Source::Frames) => {

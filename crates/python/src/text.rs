@@ -1,7 +1,7 @@
 //! Text of pages.
 
 use lycosa_dom::{Limits, parse};
-use lycosa_parse::caught;
+use lycosa_parse::{XHTML, caught};
 use lycosa_text::blocks::Blocks;
 use lycosa_text::extract::{Page, Role};
 use lycosa_text::fingerprint::Fingerprint;
@@ -37,11 +37,11 @@ pub(crate) struct ExtractedPage {
     /// The page's own, or empty.
     url: String,
     metadata: Metadata,
-    /// Whether it has more blocks than are looked at.
+    /// Whether it has more elements, or more blocks, than are looked at.
     #[pyo3(get)]
     is_cut: bool,
-    #[pyo3(get)]
-    text: String,
+    /// The text by the published method.
+    published: String,
     #[pyo3(get)]
     kind: &'static str,
     #[pyo3(get)]
@@ -90,12 +90,13 @@ impl ExtractedPage {
         if is_binary(&html) {
             return ExtractedPage::binary();
         }
-        let tree = parse(&html, &Limits::default());
+        let is_xml = content_type.is_some_and(|is| is.to_ascii_lowercase().contains(XHTML));
+        let tree = parse(&html, &Limits { is_xml, ..Limits::default() });
         let blocks = Blocks::of(&tree);
         let refusal = refusal(&Seen::of(&tree, &blocks, &html, headers, status)).map(|refusal| refusal.kind);
         // As in a crawl: what such a page has is what there is without a browser.
         let refusal = refusal.filter(|kind| *kind != "needs-script");
-        let is_cut = blocks.is_cut;
+        let is_cut = blocks.is_cut || tree.is_cut();
         let metadata = Metadata::of(&tree, url);
         let page = (!is_published).then(|| Page::of(tree, blocks, url, &[]));
         let text = page.as_ref().map_or_else(|| density::extract(&html), Page::text);
@@ -107,9 +108,9 @@ impl ExtractedPage {
             refusal,
             kind: page.as_ref().and_then(|page| page.kind).map_or("other", kind::name),
             confidence: page.as_ref().map(|page| page.confidence),
+            published: if is_published { text } else { String::new() },
             page,
             metadata,
-            text,
             simhash: fingerprint.map_or(0, |found| found.simhash),
             digest: fingerprint.map(|found| found.digest),
         }
@@ -122,7 +123,7 @@ impl ExtractedPage {
             url: String::new(),
             is_cut: false,
             metadata: Metadata::default(),
-            text: String::new(),
+            published: String::new(),
             kind: "binary",
             confidence: None,
             refusal: None,
@@ -149,6 +150,12 @@ impl ExtractedPage {
             ("licence", &of.licence),
         ];
         all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+    }
+
+    /// The main text. It is made of the page, not kept beside it: large pages are in memory as few times as can be.
+    #[getter]
+    fn text(&self, py: Python<'_>) -> String {
+        py.detach(|| self.page.as_ref().map_or_else(|| self.published.clone(), Page::text))
     }
 
     /// The main text as Markdown.
@@ -179,6 +186,12 @@ impl ExtractedPage {
         let find = || self.page.as_ref().map(|page| posts(&page.tree)).unwrap_or_default();
         let found = py.detach(|| caught(find)).map_err(|reason| unreadable(&self.url, &reason))?;
         Ok(found.into_iter().map(|post| (post.kind, post.author, post.date, post.text)).collect())
+    }
+
+    /// It does not change.
+    fn __deepcopy__(this: Py<Self>, memo: Py<PyAny>) -> Py<Self> {
+        drop(memo);
+        this
     }
 
     /// MD5 of the words of the text; `None`: there is none.

@@ -9,7 +9,7 @@ use crate::serial::is_default;
 /// The main text of a page, and what the page states of itself; empty: nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageText {
-    /// A line for each block.
+    /// Each block on lines of its own.
     #[serde(default, skip_serializing_if = "is_default")]
     pub text: Box<str>,
     /// The same as Markdown, if the job wants it.

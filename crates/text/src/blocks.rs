@@ -252,6 +252,13 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_ends_before_its_block_links_no_more_than_it_was_around() {
+        let blocks =
+            Blocks::of(&parse("<a href=/x><div><h1>Lamp</h1></a><p>Small</div>", &Limits::default()));
+        assert_eq!(blocks.all.iter().map(|block| block.linked).collect::<Vec<_>>(), [4, 0]);
+    }
+
+    #[test]
     fn the_first_title_is_the_pages() {
         let html = "<head><noscript><img src=pixel></noscript><title>T</title></head><p>a<svg><title>b</title></svg>";
         let blocks = Blocks::of(&parse(html, &Limits::default()));

@@ -70,12 +70,11 @@ fn string(from: &str) -> (String, &str) {
             '\\' => match characters.next() {
                 Some((_, 'n' | 't' | 'r')) => text.push(' '),
                 Some((at, 'u')) => {
-                    let code =
-                        from.get(at + 1..at + 5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                    if code.is_some() {
-                        characters.nth(3);
+                    let (character, length) = escaped(&from[at + 1..]);
+                    if length > 0 {
+                        characters.nth(length - 1);
                     }
-                    text.push(code.and_then(char::from_u32).unwrap_or(' '));
+                    text.push(character);
                 }
                 Some((_, other)) => text.push(other),
                 None => break,
@@ -84,6 +83,21 @@ fn string(from: &str) -> (String, &str) {
         }
     }
     (text, "")
+}
+
+/// The character of a reference by number, and the length of the digits behind `\\u`; a space: it is none, or one that is not shown.
+fn escaped(from: &str) -> (char, usize) {
+    let digits = |at: usize| from.get(at..at + 4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let Some(code) = digits(0) else { return (' ', 0) };
+    let second = from.get(4..6).filter(|between| *between == "\\u").and_then(|_| digits(6));
+    match (code, second) {
+        // Those beyond 65,535 are written as two (RFC 8259, section 7).
+        (0xd800..0xdc00, Some(low @ 0xdc00..0xe000)) => {
+            let code = 0x1_0000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            (char::from_u32(code).unwrap_or(' '), 10)
+        }
+        _ => (char::from_u32(code).filter(|character| !character.is_control()).unwrap_or(' '), 4),
+    }
 }
 
 /// A string of which HTML may be made: without its tags, and with what its references stand for.
@@ -130,6 +144,14 @@ mod tests {
     fn a_script_of_very_many_values_is_none() {
         assert!(parsed(&format!("[{}0]", "{\"\":0},".repeat(200_000))).is_none());
         assert!(parsed("<!-- {\"a\": 1}; -->").is_some());
+    }
+
+    #[test]
+    fn characters_may_be_written_by_number() {
+        let mut found = Vec::new();
+        let text = r#"{"a": "x\ud83d\ude00y \u00e9\u001b\ud83d \u00", "b": "c"}"#;
+        each_string(text, &mut |key, text| found.push(format!("{key}={text}")));
+        assert_eq!(found, ["a=x\u{1f600}y \u{e9}    00", "b=c"]);
     }
 
     #[test]

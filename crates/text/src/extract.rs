@@ -174,13 +174,20 @@ impl Page {
         let flagged =
             probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
         flagged.for_each(|(probability, _)| *probability = 0.0);
-        let (is_chosen, confidence) = choose(&blocks, &probabilities);
+        let (mut is_chosen, confidence) = choose(&blocks, &probabilities);
+        let is_empty = blocks.all.is_empty() && blocks.title.is_empty() && stated.is_empty();
+        if !stated.is_empty() {
+            // What is stated is said once.
+            for (block, is_it) in blocks.all.iter().zip(&mut is_chosen) {
+                *is_it &= !stated.contains(blocks.text_of(block));
+            }
+        }
         Page {
             tree,
             blocks,
             is_chosen,
             probabilities,
-            kind: kind(&kinds),
+            kind: if is_empty { None } else { kind(&kinds) },
             confidence,
             alone,
             stated,
@@ -188,16 +195,14 @@ impl Page {
         }
     }
 
-    /// The chosen blocks, with what they are; or the paragraphs of what is stated.
+    /// The chosen blocks, with what they are; and the paragraphs of what is stated beside them.
     pub fn chosen(&self) -> impl Iterator<Item = (Role, &str)> {
-        let is_stated = !self.stated.is_empty();
-        let chosen =
-            self.blocks.all.iter().zip(&self.is_chosen).filter(move |(_, is_it)| **is_it && !is_stated);
+        let chosen = self.blocks.all.iter().zip(&self.is_chosen).filter(|(_, is_it)| **is_it);
         let chosen = chosen.map(|(block, _)| (self.role(block), self.blocks.text_of(block)));
         chosen.chain(self.stated.lines().map(|line| (Role::Paragraph, line)))
     }
 
-    /// The main text: a line for each block.
+    /// The main text: each block on lines of its own.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (_, block) in self.chosen() {
@@ -209,19 +214,23 @@ impl Page {
 
     /// The same, if nothing were known of other pages.
     pub fn text_alone(&self) -> String {
-        let Some(alone) = self.alone.as_ref().filter(|_| self.stated.is_empty()) else { return self.text() };
+        let Some(alone) = &self.alone else { return self.text() };
         let chosen = self.blocks.all.iter().zip(alone).filter(|(_, is_it)| **is_it);
-        chosen.map(|(block, _)| format!("{}\n", self.blocks.text_of(block))).collect()
+        let chosen = chosen.map(|(block, _)| self.blocks.text_of(block));
+        chosen.chain(self.stated.lines()).map(|line| format!("{line}\n")).collect()
     }
 
     /// The main text as Markdown.
     pub fn markdown(&self, options: markdown::Options) -> String {
-        if self.stated.is_empty() {
-            return markdown(&self.tree, &self.blocks, &self.is_chosen, options, &self.url);
+        let mut text = markdown(&self.tree, &self.blocks, &self.is_chosen, options, &self.url);
+        for line in self.stated.lines() {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&markdown::paragraph(line));
+            text.push('\n');
         }
-        let paragraphs: Vec<_> =
-            self.stated.lines().map(|line| format!("{}\n", markdown::paragraph(line))).collect();
-        paragraphs.join("\n")
+        text
     }
 
     /// What a block is.
@@ -306,6 +315,13 @@ mod tests {
             "港口重建了。".repeat(20)
         );
         assert!(page(&chinese).text().contains("港口重建了。港口"), "its words are counted by characters");
+        let beside = r#"<body><p>The tide is low.<p>Loading</p><script type="application/ld+json">{"text": "Ships of up to ninety metres can enter."}</script>"#;
+        let text = page(beside).text();
+        assert!(
+            text.contains("tide") == page(beside).is_chosen[0]
+                && text.ends_with("ninety metres can enter.\n"),
+            "{text}"
+        );
         let photo = "<meta name=description content='A long description of a photo that says more than it'><p>A cat, Rome, 1953.</p>";
         assert_eq!(page(photo).text(), "A cat, Rome, 1953.\n");
     }
@@ -321,7 +337,7 @@ mod tests {
     #[test]
     fn nothing_says_nothing() {
         let page = page("");
-        assert_eq!((page.text(), page.confidence), (String::new(), 0.0));
+        assert_eq!((page.text(), page.confidence, page.kind), (String::new(), 0.0, None));
     }
 
     proptest! {

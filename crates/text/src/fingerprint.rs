@@ -5,7 +5,7 @@
 
 use md5::{Digest as _, Md5};
 
-use crate::letters::is_word;
+use crate::letters::{is_uncased, is_word};
 use crate::stated::words_of;
 
 /// Words in a row that are one feature.
@@ -30,16 +30,43 @@ impl Fingerprint {
 /// The simhash of a text's runs of words.
 fn simhash(text: &str) -> u64 {
     let words = words_of(text);
-    let mut sums = [0i32; 64];
+    let mut counts = [0u32; 64];
     let runs = words.windows(RUN.min(words.len()).max(1));
-    for run in runs {
-        let hash = run.iter().fold(0x9e37_79b9_7f4a_7c15, |hash, word| mixed(hash ^ u64::from(*word)));
-        for (bit, sum) in sums.iter_mut().enumerate() {
-            *sum += if hash >> bit & 1 == 1 { 1 } else { -1 };
+    let all = runs.len() as u32;
+    let mut hashes =
+        runs.map(|run| run.iter().fold(0x9e37_79b9_7f4a_7c15, |hash, word| mixed(hash ^ u64::from(*word))));
+    // Eight counts of a byte each are added at once; after so many hashes they may be full.
+    for _ in 0..all.div_ceil(FULL) {
+        let mut lanes = [0u64; 8];
+        for hash in hashes.by_ref().take(FULL as usize) {
+            for (lane, byte) in lanes.iter_mut().zip(hash.to_le_bytes()) {
+                *lane += SPREAD[usize::from(byte)];
+            }
         }
+        let bytes = lanes.iter().flat_map(|lane| lane.to_le_bytes());
+        counts.iter_mut().zip(bytes).for_each(|(count, more)| *count += u32::from(more));
     }
-    sums.iter().enumerate().filter(|(_, sum)| **sum > 0).fold(0, |hash, (bit, _)| hash | 1 << bit)
+    let is_most = |count: &u32| u64::from(*count) * 2 > u64::from(all);
+    counts.iter().enumerate().filter(|(_, count)| is_most(count)).fold(0, |hash, (bit, _)| hash | 1 << bit)
 }
+
+/// What a count of a byte can hold.
+const FULL: u32 = 255;
+
+/// Of each byte its bits as eight bytes, the lowest first.
+const SPREAD: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            table[byte] |= ((byte as u64 >> bit) & 1) << (8 * bit);
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};
 
 /// Spreads a number over all bits (the finalizer of SplitMix64).
 fn mixed(number: u64) -> u64 {
@@ -59,9 +86,14 @@ fn digest(text: &str) -> [u8; 16] {
                 buffer.push(b' ');
             }
             is_first = false;
-            let mut bytes = [0; 4];
-            let lower = character.to_lowercase();
-            lower.for_each(|lower| buffer.extend_from_slice(lower.encode_utf8(&mut bytes).as_bytes()));
+            let mut add = |lower: char| buffer.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
+            if character.is_ascii() {
+                buffer.push(character.to_ascii_lowercase() as u8);
+            } else if is_uncased(character) {
+                add(character);
+            } else {
+                character.to_lowercase().for_each(add);
+            }
         }
         is_in_word = is_word;
         if buffer.len() > 4_000 {
@@ -95,6 +127,23 @@ mod tests {
         let other = "Prices of copper rose in March, since mines in the north were closed for six weeks by a strike of drivers, \
             and buyers in the cities had little in store.";
         assert!(near(other) >= 16);
+    }
+
+    #[test]
+    fn bits_are_counted_as_one_by_one() {
+        for words in [1, 2, 3, 254, 255, 256, 257, 258, 1_000] {
+            let text: String = (0..words).map(|word| format!("{} ", word * 7_919 % 613)).collect();
+            let (words, mut sums) = (words_of(&text), [0i32; 64]);
+            for run in words.windows(RUN.min(words.len())) {
+                let hash =
+                    run.iter().fold(0x9e37_79b9_7f4a_7c15, |hash, word| mixed(hash ^ u64::from(*word)));
+                sums.iter_mut()
+                    .enumerate()
+                    .for_each(|(bit, sum)| *sum += if hash >> bit & 1 == 1 { 1 } else { -1 });
+            }
+            let expected = (0..64).filter(|bit| sums[*bit] > 0).fold(0u64, |hash, bit| hash | 1 << bit);
+            assert_eq!(simhash(&text), expected, "{} words", words.len());
+        }
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub struct Metadata {
 struct Found<'a> {
     metas: Vec<(String, &'a str)>,
     title: String,
+    /// The node behind the drawing that is read: titles in it are its own.
+    end_of_drawing: NodeId,
     first_headings: Vec<String>,
     language: &'a str,
     canonical: &'a str,
@@ -119,7 +121,10 @@ impl<'a> Found<'a> {
             Tag::Html => {
                 self.language = attribute("lang").or_else(|| attribute("xml:lang")).unwrap_or_default()
             }
-            Tag::Title if self.title.is_empty() => self.title = text_of(tree, node),
+            Tag::Svg if node >= self.end_of_drawing => self.end_of_drawing = tree.after(node),
+            Tag::Title if self.title.is_empty() && node >= self.end_of_drawing => {
+                self.title = text_of(tree, node)
+            }
             Tag::H1 if self.first_headings.len() < ELEMENTS => self.first_headings.push(text_of(tree, node)),
             Tag::Meta => {
                 let name =

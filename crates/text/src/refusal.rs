@@ -12,8 +12,8 @@
 
 use crate::blocks::is_of_script_without_spaces;
 use crate::marks::{Mark, marks};
-use crate::seen::Elements;
 pub use crate::seen::Seen;
+use crate::seen::{Elements, plain};
 
 /// What a page is, in place of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ const MOST_FOUND: usize = 1_000;
 /// by its title, its response and its scripts: nearly each has some of the wordings somewhere in its source.
 pub fn may_be_refusal(headers: &[(&str, &str)], title: &str, source: &str) -> bool {
     let marks = marks();
-    let title = title.trim().to_lowercase();
+    let title = plain(title.trim());
     source.len() <= SHORT
         || marks.stated.iter().any(|number| marks.all[*number].is_stated(headers, &title, ""))
         || marks.texts.find(&title).next().is_some()
@@ -233,6 +233,34 @@ mod tests {
         let most = marks().most_words;
         assert_eq!(seen(most), (most, false, false));
         assert_eq!(seen(most + 1), (most + 1, true, true));
+    }
+
+    #[test]
+    fn a_page_that_is_hidden_until_a_script_has_looked_at_it_is_none_for_its_title() {
+        let article =
+            "We bake bread in the old town every morning but Sunday, from rye and spelt of our own fields. "
+                .repeat(36);
+        for hidden in ["style=display:none", "hidden", "aria-hidden=true", "style='visibility: hidden'"] {
+            assert_eq!(
+                kind("Page not found? A song", &format!("<div {hidden}>{article}</div>")),
+                None,
+                "{hidden}"
+            );
+            let overlay = "<div><h2>We use cookies</h2><button>Accept all cookies</button></div>";
+            assert_eq!(kind("Bread", &format!("<main {hidden}>{article}</main>{overlay}")), None, "{hidden}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_the_same_whatever_its_apostrophes_are() {
+        let long = " ".repeat(SHORT + 1);
+        for title in [
+            "This page isn\u{2019}t available",
+            "This page isn't available",
+            "THIS PAGE \u{130}SN'T AVAILABLE",
+        ] {
+            assert!(may_be_refusal(&[], title, &long), "{title}");
+        }
     }
 
     #[test]

@@ -17,12 +17,13 @@ pub struct Seen<'a> {
     pub(crate) title: String,
     /// The HTML; of a page with more words than any mark in it allows nothing, as of its text.
     pub(crate) source: &'a str,
-    /// The visible text in lower case, apart from links: of headings, of buttons, and of the rest; and how many words all of it has.
+    /// The visible text in lower case, apart from links: of headings, of buttons, and of the rest.
     pub(crate) headings: String,
     pub(crate) buttons: String,
     pub(crate) text: String,
+    /// Words of the page, whether they are seen or not.
     pub(crate) words: usize,
-    /// Words that lead nowhere: what is left of a page without its menus.
+    /// Those that lead nowhere: what is left of a page without its menus.
     pub(crate) prose: usize,
     /// The status.
     status: u16,
@@ -39,13 +40,15 @@ impl<'a> Seen<'a> {
     ) -> Self {
         let within = |block: &Block| blocks.containers[block.container as usize].within;
         // Overlays and messages that scripts show where they are due are not seen.
-        let is_seen =
-            |block: &&Block| !within(block).has(Within::Hidden) && !within(block).has(Within::Dialog);
+        let is_apart = |block: &&Block| within(block).has(Within::Dialog);
+        let is_seen = |block: &&Block| !within(block).has(Within::Hidden) && !is_apart(block);
         // Menus of ordinary pages offer to log in, too.
         let is_prose = |block: &&Block| block.linked * 2 <= block.characters;
         let count = |words: u32, block: &Block| words + block.words;
         let seen = || blocks.all.iter().filter(is_seen);
-        let words = seen().fold(0, count) as usize;
+        // Whole pages are hidden until a script has looked at them: what is hidden counts for what a page has besides.
+        let all = || blocks.all.iter().filter(|block| !is_apart(block));
+        let words = all().fold(0, count) as usize;
         let mut page = Seen {
             tree,
             headers,
@@ -55,7 +58,7 @@ impl<'a> Seen<'a> {
             buttons: String::new(),
             text: String::new(),
             words,
-            prose: seen().filter(is_prose).fold(0, count) as usize,
+            prose: all().filter(is_prose).fold(0, count) as usize,
             status,
         };
         if words > marks().most_words {
@@ -102,7 +105,7 @@ impl<'a> Seen<'a> {
 }
 
 /// A text in lower case, with the apostrophes of typewriters, as marks have them. The capital i of Turkish leaves a dot behind.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'").replace("i\u{307}", "i")
 }
 

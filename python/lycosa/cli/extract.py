@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -61,6 +62,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         shown = found.markdown(links=args.links, images=args.images) if args.format == "markdown" else found.text
         shown = printable(shown) if sys.stdout.isatty() else shown
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal shows what it can; what is read by a program is UTF-8 whatever the locale is.
+        is_shown = sys.stdout.isatty()
+        sys.stdout.reconfigure(encoding=None if is_shown else "utf-8", errors="replace" if is_shown else "strict")
     print(shown, end="")
     problem = problem_of(found, page.status)
     if problem is not None:
@@ -76,7 +81,9 @@ def problem_of(found: Extracted, status: int) -> str | None:
         return f"status {status}"
     if found.kind == "binary":
         return "this is no text"
-    return "only its beginning was read: it has very many blocks" if found.is_cut else None
+    if found.is_cut:
+        return "only its beginning was read: it has very many elements"
+    return None if found.text.strip() else "no text was found"
 
 
 class Page(NamedTuple):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from lycosa import _core
-from lycosa.errors import SettingError
+from lycosa.errors import LycosaError, SettingError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -17,6 +18,10 @@ Method = Literal["lycosa", "density-paper"]
 
 #: Ways to find the main text: ``lycosa`` is ours, ``density-paper`` the published one (Zhu et al. 2013).
 METHODS: tuple[Method, ...] = get_args(Method)
+
+
+#: What Markdown may have: links, and images.
+OPTIONS = tuple(itertools.product((False, True), repeat=2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +49,9 @@ class Post:
 
 @dataclass(frozen=True)
 class Extracted:
-    """What a page says."""
+    """What a page says. It keeps the page that it was read from; one that was pickled does not."""
 
-    #: The main text: a line for each block.
+    #: The main text: each block begins on a line of its own.
     text: str
     #: ``article``, ``forum``, ``product``, ``collection``, ``listing``, ``documentation``, ``service``, ``other``; or
     #: ``binary``: the bytes are no text.
@@ -69,11 +74,13 @@ class Extracted:
     description: str | None = None
     site: str | None = None
     licence: str | None = None
-    #: Whether the page has more blocks than are looked at, 20,000: the others are left out.
+    #: Whether the page has more than is looked at, 2,000,000 elements and 20,000 blocks: the others are left out.
     is_cut: bool = False
     _page: _core.ExtractedPage | None = field(default=None, repr=False, compare=False)
     #: Whether the text is another extractor's: it has no blocks and no Markdown.
     _is_of_other: bool = field(default=False, repr=False, compare=False)
+    #: The Markdown with and without links and images, of one that was pickled.
+    _written: dict[tuple[bool, bool], str] | None = field(default=None, repr=False, compare=False)
 
     def markdown(self, *, links: bool = False, images: bool = False) -> str:
         """Return the main text as Markdown (CommonMark, tables of GFM, formulas between dollars).
@@ -81,6 +88,8 @@ class Extracted:
         links: whether links have their targets. images: whether images are written. The published method has no
         structure: of it the text is returned.
         """
+        if self._written is not None:
+            return self._written[links, images]
         made = None if self._page is None or self._is_of_other else self._page.markdown(links, images)
         return self.text if made is None else made
 
@@ -97,6 +106,12 @@ class Extracted:
         found = [] if self._page is None else self._page.posts()
         return [Post(kind, author or None, date or None, text) for kind, author, date, text in found]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the page cannot be, so that its blocks, posts and Markdown are found first."""
+        written = {(links, images): self.markdown(links=links, images=images) for links, images in OPTIONS}
+        more = {"blocks": self.blocks, "posts": self.posts, "_written": written, "_page": None}
+        return {**self.__dict__, **more}
+
     def to_arrow(self) -> pyarrow.Table:
         """Return the blocks as an Arrow table: role, level, text. Needs pyarrow (extra ``parquet``)."""
         import pyarrow
@@ -107,7 +122,7 @@ class Extracted:
 
 
 def extract(
-    html: bytes | str,
+    html: bytes | bytearray | memoryview | str,
     *,
     url: str | None = None,
     content_type: str | None = None,
@@ -120,10 +135,11 @@ def extract(
     """Return what a page says.
 
     html: the page; of bytes the character set is found as browsers do it. url: its own, which tells something of its
-    kind and date. content_type, status, headers: of its response; the last two help to tell refusals. slower: another
-    extractor, which is asked for the main text of pages whose confidence is less than ``below``; it gets the bytes
-    and the URL, and what it returns has no confidence. Raises SettingError for an unknown method, LycosaError for a
-    page that makes a library fail.
+    kind and date. content_type, status, headers: of its response; the last two help to tell refusals. method: the
+    published one finds no kind, blocks, posts or Markdown. slower: another extractor, which is asked for the main
+    text of pages whose confidence is less than ``below``; it gets the bytes and the URL, and what it returns has no
+    confidence. Raises SettingError for an unknown method or an impossible status, LycosaError for a page that makes a
+    library fail or a slower extractor that returns no text.
 
     >>> page = "<title>Cats</title><article><h1>Cats</h1><p>Cats are small, and they sleep a lot.</p></article>"
     >>> extract(page).title
@@ -131,12 +147,14 @@ def extract(
     """
     if method not in METHODS:
         raise SettingError("method", method, " or ".join(METHODS))
-    body = html.encode("utf-8", "replace") if isinstance(html, str) else html
+    if not 100 <= status <= 999:
+        raise SettingError("status", str(status), "a status code of HTTP, from 100 to 999")
+    body = html.encode("utf-8", "replace") if isinstance(html, str) else bytes(html)
     if isinstance(html, str):
         content_type = "text/html; charset=utf-8"
     fields = [(name.lower(), value) for name, value in (headers or {}).items()]
     page = _core.extract_page(body, url or "", content_type, method, status, fields)
-    stated = dict(page.metadata())
+    stated: dict[str, Any] = dict(page.metadata())
     found = Extracted(
         page.text,
         page.kind,
@@ -151,6 +169,8 @@ def extract(
     )
     if slower is not None and found.confidence is not None and found.confidence < below and found.kind != "binary":
         text = slower(body, url)
+        if not isinstance(text, str):
+            raise LycosaError(f"slower returned {type(text).__name__} for {url or 'a page'}: it must return a str")
         simhash, digest = _core.fingerprint(text) if text.strip() else (0, None)
         return replace(found, text=text, confidence=None, simhash=simhash, digest=digest, _is_of_other=True)
     return found

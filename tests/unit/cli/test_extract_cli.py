@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -133,3 +134,22 @@ def test_bad_arguments_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "a file that can be read" in capsys.readouterr().err
     assert main(["extract", "https://a.example/"]) == 2
     assert "product/version and a contact" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_what_programs_read_is_utf_8_whatever_the_locale_is(
+    encoding: str, format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "page.html").write_text("<meta charset=utf-8><p>Größe: 日本</p>", encoding="utf-8")
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding=encoding))
+    assert main(["extract", str(tmp_path / "page.html"), "--format", format]) == 0
+    sys.stdout.flush()
+    assert "Größe: 日本" in written.getvalue().decode()
+
+
+def test_a_page_without_a_text_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "page.html").write_text("<meta http-equiv=refresh content='0; url=/x'>")
+    assert main(["extract", str(tmp_path / "page.html")]) == 1
+    assert "no text was found" in capsys.readouterr().err

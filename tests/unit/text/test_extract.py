@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import pickle
+
 import lycosa
 import pytest
-from lycosa.errors import SettingError
+from lycosa.errors import LycosaError, SettingError
 from lycosa.parse.text import TextBlock
 
 TEXT = (
@@ -110,3 +114,36 @@ def test_near_duplicates_have_near_fingerprints() -> None:
     assert one.digest != other.digest
     assert (one.simhash ^ other.simhash).bit_count() <= 6
     assert lycosa.extract(PAGE.replace("ships", "SHIPS")).digest == one.digest
+
+
+def test_a_result_goes_to_another_process() -> None:
+    found = lycosa.extract(PAGE, url="https://www.example.com/")
+    for other in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):  # noqa: S301
+        assert other == found
+        assert (other.blocks, other.posts) == (found.blocks, found.posts)
+        assert other.markdown(links=True) == found.markdown(links=True)
+    assert dataclasses.asdict(found)["text"] == found.text
+
+
+def test_what_cannot_be_read_is_told() -> None:
+    with pytest.raises(SettingError, match="from 100 to 999"):
+        lycosa.extract(PAGE, status=70_000)
+    with pytest.raises(LycosaError, match="slower returned NoneType"):
+        lycosa.extract(PAGE, below=2.0, slower=lambda body, url: None)  # type: ignore[arg-type, return-value]
+
+
+def test_any_buffer_is_a_page() -> None:
+    assert lycosa.extract(bytearray(PAGE.encode())) == lycosa.extract(memoryview(PAGE.encode()))
+
+
+def test_a_page_of_too_many_elements_is_cut() -> None:
+    assert lycosa.extract("<b></b>" * 2_000_001).is_cut
+
+
+def test_xhtml() -> None:
+    page = "<html><head><script src='a.js'/></head><body><p>The harbour was rebuilt.</p></body></html>"
+    assert lycosa.extract(page.encode(), content_type="application/xhtml+xml").text == "The harbour was rebuilt.\n"
+
+
+def test_nothing_is_of_no_kind() -> None:
+    assert lycosa.extract("").kind == "other"

@@ -18,6 +18,7 @@ impl Emitter for Builder {
         let mut bytes = std::mem::take(&mut self.bytes);
         make_valid(&mut bytes);
         tree.bytes = String::from_utf8(bytes).unwrap_or_default();
+        tree.ended.sort_unstable();
         self.result = Some(tree);
         self.is_done = true;
     }

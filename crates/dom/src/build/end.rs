@@ -1,10 +1,13 @@
 //! End tags.
 
 use super::Builder;
-use crate::{NONE, Span, Tag};
+use crate::{NONE, NodeId, Span, Tag};
 
 /// The end tag of one ends any of them.
 const HEADINGS: [Tag; 6] = [Tag::H1, Tag::H2, Tag::H3, Tag::H4, Tag::H5, Tag::H6];
+
+/// Elements that stay open in one that ends before them, at most: each end tag costs so much. Browsers keep fewer of them.
+const INNER: usize = 32;
 
 impl Builder {
     /// An end tag.
@@ -92,10 +95,12 @@ impl Builder {
 
     /// Closes a formatting element: with what is in it, unless a block is open in it, which stays open beside it.
     pub(super) fn close_formatting(&mut self, index: usize) {
-        if self.stack.has_block_in(index) {
-            self.stack.remove(index);
-        } else {
-            self.close_from(index);
-        }
+        let inner = self.stack.len() - index - 1;
+        let Some(open) = self.stack.get(index).filter(|_| self.stack.has_block_in(index) && inner <= INNER)
+        else {
+            return self.close_from(index);
+        };
+        self.stack.remove(index);
+        self.tree.ended.push((open.id, self.tree.nodes.len() as NodeId));
     }
 }

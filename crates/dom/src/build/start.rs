@@ -142,6 +142,7 @@ impl Builder {
         }
         self.insert(tag, matches!(tag, Tag::Svg | Tag::Math));
         match tag {
+            _ if self.ends_with_its_tag() => None,
             Tag::Textarea | Tag::Title => Some(State::RcData),
             Tag::Script => Some(State::ScriptData),
             Tag::Style | Tag::Xmp | Tag::Iframe | Tag::Noembed | Tag::Noframes => Some(State::RawText),
@@ -194,6 +195,11 @@ impl Builder {
         ) && self.stack.innermost(&[Tag::Table]) > self.stack.innermost(&[Tag::Template])
     }
 
+    /// Whether the element of the current token has no content, as its tag says.
+    fn ends_with_its_tag(&self) -> bool {
+        self.limits.is_xml && self.token.is_self_closing
+    }
+
     /// Inserts an element, and opens it if it has content.
     pub(super) fn insert(&mut self, tag: Tag, is_foreign: bool) {
         let span = self.attributes();
@@ -219,7 +225,8 @@ impl Builder {
             false => self.append(current.id, span, tag, false),
         };
         let Some(id) = id else { return };
-        let is_closed = if is_foreign { self.token.is_self_closing } else { tag.is_void() };
+        let is_closed =
+            if is_foreign { self.token.is_self_closing } else { tag.is_void() || self.ends_with_its_tag() };
         // What is text whatever it looks like is not the text of the element around it. In SVG and MathML nothing is.
         let is_apart = if is_foreign { !current.is_foreign } else { tag.is_raw() };
         if !is_closed && (self.stack.len() < self.limits.depth || is_apart) {

@@ -330,7 +330,7 @@ columns! { Outcome:
     /// Null if the body is not text, or is longer than parse.max_decoded_bytes in UTF-8. Not written unless
     /// store.fields names it.
     also ["text"] Get::DecodedText(|outcome| outcome.decoded.as_ref(), |outcome| outcome.charset.as_deref());
-    /// The main text of the page, a line for each block: headings, paragraphs, items of lists, cells of tables. Not written unless
+    /// The main text of the page, each block on lines of its own: headings, paragraphs, items of lists, cells of tables. Not written unless
     /// store.fields names it.
     also ["main_text"] Get::MaybeText(|outcome| stated(outcome, |page| &page.text)),
         set |outcome, value| { outcome.text.get_or_insert_default().text = value.text()?.unwrap_or_default(); Ok(()) };

@@ -10,9 +10,17 @@ use super::{Block, Blocks, Container, MOST, Piece, Place, Within};
 struct Level {
     container: u32,
     is_block: bool,
-    link: bool,
+    /// The first node that the link is no longer around; 0: there is none.
+    link_end: NodeId,
     strong: bool,
     preformatted: bool,
+}
+
+impl Level {
+    /// Whether a node in it is in a link.
+    fn is_linked(&self, node: NodeId) -> bool {
+        node < self.link_end
+    }
 }
 
 /// Containers of a page, at most.
@@ -52,7 +60,7 @@ impl<'a> Walk<'a> {
             words: 0,
         };
         let blocks = Blocks { containers: vec![page], ..Blocks::default() };
-        let level = Level { container: 0, is_block: true, link: false, strong: false, preformatted: false };
+        let level = Level { container: 0, is_block: true, link_end: 0, strong: false, preformatted: false };
         Walk {
             tree,
             blocks,
@@ -137,7 +145,7 @@ impl<'a> Walk<'a> {
             before.container
         };
         if is_link
-            && !before.link
+            && !before.is_linked(node)
             && let Some(open) = &mut self.open
         {
             open.links = open.links.saturating_add(1);
@@ -145,7 +153,7 @@ impl<'a> Walk<'a> {
         self.levels.push(Level {
             container,
             is_block,
-            link: before.link || is_link,
+            link_end: if is_link && !before.is_linked(node) { self.tree.end(node) } else { before.link_end },
             strong: before.strong || matches!(tag, Tag::B | Tag::Strong | Tag::Em | Tag::Mark),
             preformatted: before.preformatted || matches!(tag, Tag::Pre | Tag::Listing | Tag::Xmp),
         });
@@ -291,7 +299,7 @@ impl<'a> Walk<'a> {
                 linked: 0,
                 strong: 0,
                 words: 0,
-                links: u16::from(level.link),
+                links: u16::from(level.is_linked(node)),
                 images: 0,
                 breaks: 0,
             });
@@ -311,7 +319,7 @@ impl<'a> Walk<'a> {
         let Some(open) = &mut self.open else { return };
         open.nodes.1 = node;
         open.characters += piece.characters;
-        open.linked += if level.link { piece.characters } else { 0 };
+        open.linked += if level.is_linked(node) { piece.characters } else { 0 };
         open.strong += if level.strong { piece.characters } else { 0 };
         open.words += piece.words;
         open.text.end = self.blocks.text.len();

@@ -3,6 +3,7 @@
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
 use super::Writer;
+use crate::blocks::{UNSEEN, is_invisible, is_left_out};
 
 impl Writer<'_> {
     /// Code between fences, with its language.
@@ -22,17 +23,32 @@ impl Writer<'_> {
     }
 }
 
-/// Appends all text in a node as it is.
+/// Appends all text in a node as it is, but for what nobody sees.
 pub(super) fn all_text(tree: &Tree, node: NodeId, into: &mut String) {
     let end = tree.after(node);
-    let mut at = node;
+    let mut at = tree.first(node);
     while at != NONE && at != end {
         match tree.text(at) {
-            Some(text) => into.push_str(text),
+            Some(text) => push(text, into),
             None if tree.tag(at) == Tag::Br => into.push('\n'),
             None => {}
         }
-        at = tree.following(at);
+        at = next(tree, at);
+    }
+}
+
+/// The node to look at after one: what is in it, but for what is no text of the page.
+fn next(tree: &Tree, node: NodeId) -> NodeId {
+    let is_unseen = tree.text(node).is_none() && (is_left_out(tree, node) || is_invisible(tree, node));
+    if is_unseen { tree.after(node) } else { tree.following(node) }
+}
+
+/// Appends a text without the characters that no browser shows.
+fn push(text: &str, into: &mut String) {
+    if text.contains(UNSEEN) {
+        into.extend(text.chars().filter(|character| !UNSEEN.contains(character)));
+    } else {
+        into.push_str(text);
     }
 }
 
@@ -46,7 +62,7 @@ fn lines_of_code(tree: &Tree, node: NodeId, into: &mut String) {
             end_line(into);
         }
         match tree.text(at) {
-            Some(text) => into.push_str(text),
+            Some(text) => push(text, into),
             None if tree.tag(at) == Tag::Br => into.push('\n'),
             None if tree.tag(at).is_block() => {
                 end_line(into);
@@ -54,7 +70,7 @@ fn lines_of_code(tree: &Tree, node: NodeId, into: &mut String) {
             }
             None => {}
         }
-        at = tree.following(at);
+        at = next(tree, at);
     }
 }
 

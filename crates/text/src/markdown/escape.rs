@@ -1,5 +1,7 @@
 //! Words and addresses in which nothing is markup.
 
+use std::borrow::Cow;
+
 /// An address that a reader can follow, as browsers read it: without control characters, and of a page, a file or a mailbox. `None`:
 /// it is none.
 pub(super) fn target_of(given: &str) -> Option<String> {
@@ -34,8 +36,22 @@ pub(super) fn escaped_target(target: &str) -> String {
     escaped
 }
 
+/// Bytes that may be markup.
+const MARKUP: [bool; 256] = {
+    let (mut table, signs, mut index) = ([false; 256], b"\\`[]<*_~$&!", 0);
+    while index < signs.len() {
+        table[signs[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
 /// Appends a word; what would be markup has a backslash before it.
 pub(super) fn escape(word: &str, out: &mut String) {
+    // Most words have no sign that may be markup.
+    if !word.bytes().any(|byte| MARKUP[usize::from(byte)]) {
+        return out.push_str(word);
+    }
     let mut before = ' ';
     let may_have_references = word.contains(';');
     let mut characters = word.chars().peekable();
@@ -71,17 +87,17 @@ pub(super) fn escaped(line: &str) -> String {
         out.push_str(if index > 0 { " " } else { "" });
         escape(word, &mut out);
     }
-    escape_start(&out)
+    escape_start(&out).into_owned()
 }
 
 /// A line whose beginning is no markup: headings, lists, quotes, lines.
-pub(super) fn escape_start(line: &str) -> String {
+pub(super) fn escape_start(line: &str) -> Cow<'_, str> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &line[digits..];
     if (1..=9).contains(&digits)
         && (rest.starts_with(". ") || rest.starts_with(") ") || rest == "." || rest == ")")
     {
-        return format!("{}\\{rest}", &line[..digits]);
+        return format!("{}\\{rest}", &line[..digits]).into();
     }
     let is_markup = line.starts_with('#') && line.trim_start_matches('#').starts_with([' ', '\u{0}'])
         || line.bytes().all(|byte| byte == b'#') && !line.is_empty()
@@ -93,5 +109,5 @@ pub(super) fn escape_start(line: &str) -> String {
         || line.starts_with("~~~")
         // Below another line it would make a heading, a table or a rule of it.
         || (!line.is_empty() && line.bytes().all(|byte| b"=-|: ".contains(&byte)));
-    if is_markup { format!("\\{line}") } else { line.to_owned() }
+    if is_markup { format!("\\{line}").into() } else { line.into() }
 }

@@ -1,5 +1,7 @@
 //! Inline text: emphasis, code, links, images, formulas. Spaces are collapsed as browsers do, and what would be markup is escaped.
 
+use std::borrow::Cow;
+
 use lycosa_dom::{NodeId, Tag, Tree};
 
 use super::code::{all_text, longest_run};
@@ -8,7 +10,7 @@ use super::kept::Kept;
 use super::{Options, formula};
 use crate::blocks::{UNSEEN, is_invisible, is_left_out, joins};
 
-/// A line break in a text that is being written. No text of a page has it: it is no character of HTML.
+/// A line break in a text that is being written. No text that is written has it: see [`UNSEEN`].
 const BREAK: char = '\u{1}';
 
 /// Elements within each other whose marks are written; text in deeper ones has none.
@@ -53,7 +55,15 @@ impl<'a> Inline<'a> {
     }
 
     /// The text, with its line breaks.
-    pub(crate) fn text(self) -> String {
+    pub(crate) fn text(mut self) -> String {
+        if !self.out.contains(BREAK) && self.out.trim_start().len() == self.out.len() {
+            // A single line, which may be long, is not copied.
+            self.out.truncate(self.out.trim_end().len());
+            return match escape_start(&self.out) {
+                Cow::Borrowed(_) => self.out,
+                Cow::Owned(escaped) => escaped,
+            };
+        }
         let lines = self.lines().map(escape_start).collect::<Vec<_>>();
         lines.join("\\\n")
     }

@@ -18,8 +18,8 @@ pub(crate) struct Kept {
     longer: Cell<usize>,
 }
 
-/// Bytes that addresses become longer, at most.
-const LONGER: usize = 1 << 20;
+/// Bytes that addresses become longer, at most: besides four times what the page has.
+const LONGER: usize = 16 << 10;
 
 impl Kept {
     /// Of some blocks. url: see [`super::markdown`].
@@ -56,7 +56,7 @@ impl Kept {
                 }
             }
         }
-        Kept { kept, divided, base: base_of(tree, url), longer: Cell::new(LONGER) }
+        Kept { kept, divided, base: base_of(tree, url), longer: Cell::new(LONGER + 4 * tree.bytes()) }
     }
 
     /// Whether a node, or something in it, is kept.

@@ -23,6 +23,9 @@ const DEPTH: usize = 200;
 /// Bytes before each line: quotes and lists that are nested deeper are flat.
 const PREFIX: usize = 32;
 
+/// Bytes before all lines, beside as many as these have: what is quoted or indented beyond that is flat.
+const PREFIXES: usize = 4 << 10;
+
 /// What is written besides text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -42,6 +45,7 @@ pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Optio
         options,
         out: String::new(),
         prefix: String::new(),
+        prefixes: PREFIXES,
         is_open: false,
         link: None,
     };
@@ -67,10 +71,12 @@ struct Writer<'a> {
     out: String,
     /// What each line begins with: quotes, and the indentation of lists.
     prefix: String,
+    /// How many bytes lines may still begin with.
+    prefixes: usize,
     /// Whether the last thing was a block, so that an empty line comes before the next one.
     is_open: bool,
-    /// Where the link leads that is around the blocks, as Markdown has it.
-    link: Option<String>,
+    /// Where the link leads that is around the blocks, as Markdown has it, and the first node that it is not around.
+    link: Option<(String, NodeId)>,
 }
 
 impl<'a> Writer<'a> {
@@ -78,6 +84,10 @@ impl<'a> Writer<'a> {
     fn children(&mut self, node: NodeId, depth: usize) {
         let mut inline = Inline::new(self.tree, self.kept, self.options);
         for child in self.tree.children(node) {
+            if self.is_behind_link(child) {
+                self.paragraph(&mut inline);
+                self.link = None;
+            }
             if self.is_block(child) && depth < DEPTH {
                 self.paragraph(&mut inline);
                 self.block(child, depth + 1);
@@ -94,9 +104,17 @@ impl<'a> Writer<'a> {
         self.kept.has(node) && (tag.is_block() || tag == Tag::Hr || self.kept.is_divided(node))
     }
 
+    /// Whether the link around the blocks has ended before a node.
+    fn is_behind_link(&self, node: NodeId) -> bool {
+        self.link.as_ref().is_some_and(|(_, end)| node >= *end)
+    }
+
     /// Writes a block.
     fn block(&mut self, node: NodeId, depth: usize) {
         let tag = self.tree.tag(node);
+        if self.is_behind_link(node) {
+            self.link = None;
+        }
         if let Some(level) = tag.heading() {
             let text = Inline::of(self.tree, self.kept, self.options, node).one_line();
             if !text.is_empty() {
@@ -123,7 +141,8 @@ impl<'a> Writer<'a> {
             Tag::Dl => self.definitions(node, depth),
             Tag::Table => self.table(node, depth),
             Tag::A if self.options.links && self.link.is_none() => {
-                self.link = inline::target(self.tree, self.kept, node);
+                let target = inline::target(self.tree, self.kept, node);
+                self.link = target.map(|target| (target, self.tree.end(node)));
                 self.children(node, depth);
                 self.link = None;
             }
@@ -143,18 +162,29 @@ impl<'a> Writer<'a> {
     /// A text in the link that is around it. One of several lines, or with links, has no place for it.
     fn linked(&self, text: String) -> String {
         match &self.link {
-            Some(target) if !text.contains('\n') && !text.contains("](") => format!("[{text}]({target})"),
+            Some((target, _)) if !text.contains('\n') && !text.contains("](") => {
+                format!("[{text}]({target})")
+            }
             _ => text,
         }
     }
 
     /// Writes lines as a block.
     fn lines(&mut self, text: &str) {
+        // Short lines within many quotes would make much of little.
+        self.prefixes += text.len();
+        let cost = self.prefix.len() * (text.lines().count() + 1);
+        let is_flat = cost > self.prefixes;
+        self.prefixes -= if is_flat { 0 } else { cost };
+        let prefix = is_flat.then(|| std::mem::take(&mut self.prefix));
         self.separate();
         for line in text.lines() {
             self.line(line);
         }
         self.is_open = true;
+        if let Some(prefix) = prefix {
+            self.prefix = prefix;
+        }
     }
 
     /// An empty line before the next block.

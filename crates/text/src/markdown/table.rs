@@ -10,6 +10,9 @@ use super::kept::Kept;
 const COLUMNS: usize = 100;
 const PLACES: usize = 50_000;
 
+/// Places for each cell, at most, so that empty ones are no more than the page.
+const PLACES_PER_CELL: usize = 8;
+
 /// Rows that a cell may span (section 4.9.11 of the HTML Standard).
 const SPAN: usize = 65_534;
 
@@ -90,7 +93,7 @@ pub(crate) fn grid(tree: &Tree, kept: &Kept, options: Options, table: NodeId) ->
     }
     let width = grid.iter().map(Vec::len).max()?;
     grid.retain(|row| row.iter().flatten().any(|cell| !cell.is_empty()));
-    if width < 2 || grid.is_empty() {
+    if width < 2 || grid.is_empty() || grid.len() * width > PLACES_PER_CELL * (all.len() + 1) {
         return None;
     }
     let line = |row: &[Option<String>]| {

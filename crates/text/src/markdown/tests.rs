@@ -199,6 +199,30 @@ fn addresses_are_resolved_where_the_page_is_known() {
 }
 
 #[test]
+fn what_nobody_sees_is_no_code() {
+    let unseen = "<span style='display:none'>SECRET</span><script>evil()</script>";
+    assert_eq!(of(&format!("<p><code>l{unseen}s</code>")), "`ls`\n");
+    assert_eq!(of(&format!("<pre>l{unseen}s</pre>")), "```\nls\n```\n");
+    assert_eq!(of("<p><code>a&#1;# b</code>"), "`a# b`\n");
+}
+
+#[test]
+fn a_link_ends_where_it_ends() {
+    assert_eq!(of("<a href=/x><div><h2>Lamp</h2></a><p>Small</p></div>"), "## [Lamp](/x)\n\nSmall\n");
+}
+
+#[test]
+fn quotes_within_quotes_are_no_multiple_of_short_lines() {
+    let html = format!("{}<pre>x{}y</pre><p>z", "<blockquote>".repeat(16), "\n".repeat(10_000));
+    let made = of(&html);
+    assert!(
+        made.len() < 2 * html.len() && made.starts_with("```\nx\n") && made.ends_with("z\n"),
+        "{}",
+        made.len()
+    );
+}
+
+#[test]
 fn signs_at_ends_of_headings_and_marks_before_letters() {
     assert_eq!(of("<h2>C #</h2><p><b>Note:</b>text"), "## C \\#\n\nNote:text\n");
 }
