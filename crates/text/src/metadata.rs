@@ -5,6 +5,7 @@
 
 mod linked_data;
 mod names;
+mod shown;
 mod titles;
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
@@ -80,7 +81,7 @@ impl Metadata {
         Metadata {
             title: cut(&found.title(site)),
             author: cut(&found.author()),
-            published: found.published(url),
+            published: found.published(tree, url),
             modified: found.modified(),
             // Open Graph has an underscore where a language tag has a hyphen.
             language: cut(first(&[
@@ -227,9 +228,10 @@ impl<'a> Found<'a> {
     }
 
     /// The day of publication.
-    fn published(&self, url: &str) -> String {
+    fn published(&self, tree: &Tree, url: &str) -> String {
         const NAMES: &[&str] = &[
             "article:published_time",
+            "og:article:published_time",
             "og:published_time",
             "datepublished",
             "date",
@@ -252,6 +254,8 @@ impl<'a> Found<'a> {
         let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(NAMES).take(TRIES));
         let found = found.chain(by_rank(0)).chain(by_rank(1));
         let found = found.chain([path_of(url)]).chain(by_rank(3)).find_map(dates::find);
+        let found = found.or_else(|| self.metas.iter().find_map(|(name, content)| published_by(name, content)));
+        let found = found.or_else(|| shown::day(tree));
         found.map_or_else(String::new, |day| day.to_string())
     }
 
@@ -268,6 +272,12 @@ impl<'a> Found<'a> {
         let found = [self.data.modified.as_str(), named].into_iter().find_map(dates::find);
         found.map_or_else(String::new, |day| day.to_string())
     }
+}
+
+/// The day of a `meta` element whose name tells that it is of the publication, as many systems have one of their own.
+fn published_by(name: &str, content: &str) -> Option<dates::Day> {
+    let is_named = name.contains("publish") || name.contains("citation_date") || name.ends_with(":date");
+    if is_named { dates::find(content) } else { None }
 }
 
 /// The path of a URL: `/2024/05/13/` is a date.
