@@ -254,7 +254,8 @@ impl<'a> Found<'a> {
         let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(NAMES).take(TRIES));
         let found = found.chain(by_rank(0)).chain(by_rank(1));
         let found = found.chain([path_of(url)]).chain(by_rank(3)).find_map(dates::find);
-        let found = found.or_else(|| self.metas.iter().find_map(|(name, content)| published_by(name, content)));
+        let found =
+            found.or_else(|| self.metas.iter().find_map(|(name, content)| published_by(name, content)));
         let found = found.or_else(|| shown::day(tree));
         found.map_or_else(String::new, |day| day.to_string())
     }

@@ -49,6 +49,27 @@ fn elements_name_them_too() {
 }
 
 #[test]
+fn a_page_that_states_no_day_may_show_one() {
+    let shown = |html: &str| of(html, "").published;
+    assert_eq!(shown("<h1>Cats</h1><p>May 13, 2024</p><p>Text of 2 June 2021"), "2024-05-13");
+    assert_eq!(
+        shown("<p>1 April 2020<h1>Cats</h1><div class=post-date><b>Updated: 13/05/2024</b></div>"),
+        "2024-05-13"
+    );
+    assert_eq!(shown("<meta name=published_on content=2024-05-13><h1>Cats</h1><p>1 June 2024"), "2024-05-13");
+    // Of something else, of a part that is, and in a sentence that goes on.
+    for other in [
+        "<p>Joined: Dec 17, 2023",
+        "<aside><p class=date>Dec 17, 2023</p></aside>",
+        "<ul class=related-posts><li class=date>Dec 17, 2023</ul>",
+        "<footer><p>Copyright, Dec 17, 2023",
+        "<p>On Dec 17, 2023, cats were counted in all of the houses of the old town for the first time since the flood.",
+    ] {
+        assert_eq!(shown(&format!("<h1>Cats</h1>{other}")), "", "{other}");
+    }
+}
+
+#[test]
 fn authors_are_named_where_others_refer_to_them() {
     let html = r##"<script type="application/ld+json">{"@graph": [{"@type": "schema:Article", "headline": "Cats", "author": {"@id": "#jane"}},
         {"@type": "Person", "@id": "#jane", "name": "Jane Doe"}]}</script>"##;

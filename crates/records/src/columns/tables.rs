@@ -346,7 +346,7 @@ columns! { Outcome:
     also ["headline"] Get::MaybeText(|outcome| stated(outcome, |page| &page.headline));
     /// The authors that the page names. Not written unless store.fields names it.
     also ["author"] Get::MaybeText(|outcome| stated(outcome, |page| &page.author));
-    /// The day on which the page says that it was published, such as 2024-05-13. Not written unless store.fields names it.
+    /// The day of publication, such as 2024-05-13, as the page states it, or shows it beside its title. Not written unless store.fields names it.
     also ["published"] Get::MaybeText(|outcome| stated(outcome, |page| &page.published));
     /// The day on which the page says that it was changed last. Not written unless store.fields names it.
     also ["modified"] Get::MaybeText(|outcome| stated(outcome, |page| &page.modified));

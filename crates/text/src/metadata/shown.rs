@@ -7,8 +7,9 @@ use crate::dates::{self, Day};
 /// Characters of a text that is a date with some words, at most.
 const LONGEST: usize = 64;
 
-/// Dates of a page that are looked at, at most.
-const DATES: usize = 50;
+/// Dates of a page that are looked at, at most; and bytes of a class or an identifier around each.
+const DATES: usize = 200;
+const BYTES: usize = 256;
 
 /// Nodes behind the title, and before it, within which a date is the page's.
 const BEHIND: NodeId = 120;
@@ -21,9 +22,19 @@ const AROUND: usize = 12;
 const NEAREST: usize = 3;
 
 /// Parts of classes and identifiers of elements with the date of a page, and of those with dates of something else.
-const NAMES: [&str; 9] =
-    ["date", "publish", "posted", "byline", "timestamp", "post-time", "entry-meta", "post-meta", "article-meta"];
-const OTHERS: [&str; 8] = ["related", "sidebar", "comment", "footer", "recent", "widget", "event", "countdown"];
+const NAMES: [&str; 9] = [
+    "date",
+    "publish",
+    "posted",
+    "byline",
+    "timestamp",
+    "post-time",
+    "entry-meta",
+    "post-meta",
+    "article-meta",
+];
+const OTHERS: [&str; 8] =
+    ["related", "sidebar", "comment", "footer", "recent", "widget", "event", "countdown"];
 
 /// Words beside a date that is of something else.
 const NOT: [&str; 9] =
@@ -39,16 +50,15 @@ struct Shown {
 
 /// The day beside the title; `None`: there is none.
 pub(super) fn day(tree: &Tree) -> Option<Day> {
-    let mut all = Vec::new();
-    let mut title = None;
+    let (mut all, mut title, mut tries) = (Vec::new(), None, 0);
     for node in tree.ids() {
         match tree.text(node) {
             Some(text) => {
-                if all.len() < DATES
+                if tries < DATES
                     && let Some(day) = date_of(text)
-                    && let Some(is_named) = named(tree, node)
                 {
-                    all.push(Shown { node, day, is_named });
+                    tries += 1;
+                    all.extend(named(tree, node).map(|is_named| Shown { node, day, is_named }));
                 }
             }
             None => {
@@ -89,7 +99,14 @@ fn named(tree: &Tree, text: NodeId) -> Option<bool> {
         }
         if matches!(
             tree.tag(node),
-            Tag::Script | Tag::Style | Tag::Option | Tag::Nav | Tag::Footer | Tag::Aside | Tag::Template | Tag::Title
+            Tag::Script
+                | Tag::Style
+                | Tag::Option
+                | Tag::Nav
+                | Tag::Footer
+                | Tag::Aside
+                | Tag::Template
+                | Tag::Title
         ) {
             return None;
         }
@@ -97,7 +114,7 @@ fn named(tree: &Tree, text: NodeId) -> Option<bool> {
             if !matches!(name, "class" | "id" | "data-testid") {
                 continue;
             }
-            let value = value.to_ascii_lowercase();
+            let value = value.get(..BYTES.min(value.len())).unwrap_or_default().to_ascii_lowercase();
             if OTHERS.iter().any(|part| value.contains(part)) {
                 return None;
             }
