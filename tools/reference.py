@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import pyarrow
 from lycosa import _core
 from lycosa.kinds import FORBIDDEN, choices, groups
+from lycosa.observe.metrics import FAMILIES
 from lycosa.records import Outcomes
 from lycosa.reference import Setting, sections, settings, toml
 
@@ -38,9 +39,14 @@ REPORT = {
     "retries": "outcomes that led to a further try",
     "robots": "responses for robots.txt and tdmrep.json",
     "bytes": "bytes of bodies as received",
+    "responses": "responses of any kind, those for robots.txt too",
     "links": "links in pages",
     "statuses": "responses by status code",
     "failures": "URLs that ended without a response, by kind: docs/errors.md",
+    "examples": "the first URLs of each kind of failure",
+    "types": "`responses` and `bytes` of bodies by media type: at most 100 types, and `other`",
+    "slowest": "hosts whose responses begin latest, at most ten: `host`, `responses`, mean `seconds`; of hosts with three "
+    "responses and more",
     "prices": "what sites asked for instead of pages (402 with `crawler-price`), over all responses, by currency; nothing is "
     "paid",
     "licenses": "responses that asked for a licence (`WWW-Authenticate: License`, RSL)",
@@ -51,7 +57,10 @@ REPORT = {
     "seconds": "duration of all sessions",
     "cpu_seconds": "CPU time of all sessions",
     "names": "counts of the DNS client: questions sent, answers, names by class, …",
-    "session": "the same counts, seconds and names for this session alone",
+    "session": "the same counts, seconds and names for this session alone; `cpu_by_stage`: seconds of CPU of frontier, fetch, "
+    "parse, log, names, outputs, caller (who iterates) and other (the start, threads that have ended)",
+    "balance": "whether the counts add up: `admitted` = `open` + `ended` by the frontier, `recorded` by the log, and their "
+    "`difference`, which is 0 at the end of a run",
     "end": "why it ended: `reason`, `text`; `status`, the exit status (null where a signal decides), and `status_text`, what "
     "it means for this crawl; `resume`, the command that resumes; null while it runs",
     "in_flight": "requests under way",
@@ -63,6 +72,11 @@ REPORT = {
     "log": "the log's directory",
     "log_bytes": "the log's end, in bytes",
     "outputs": "the outputs",
+    "output_positions": "up to which position of the log each output is committed",
+    "outputs_away": "outputs that do not answer, and why: they are tried again",
+    "held": "whether nothing is fetched since an output is `store.behind_bytes` behind the log",
+    "stuck": "what does not move: `what`, `at`, `seconds`, `host`, `url` (`observe.stuck_after`)",
+    "price": "`observe.price`",
     "full_disks": "paths that wait for disk space",
 }
 
@@ -217,12 +231,87 @@ Settings for one site alone, and filters of URLs do not exist yet. Cookies that 
 """
 
 
+#: What outputs there are.
+FORMATS = """\
+| output | what it is | needs |
+|---|---|---|
+| `FILE.parquet`, `DIRECTORY/` | columns with zstd; a directory gets a new file at each stop | `lycosa[parquet]` |
+| `FILE.jsonl`, `FILE.ndjson`, with `.gz` or `.zst` | a JSON object on each line | |
+| `FILE.csv`, with `.gz` or `.zst` | a line of names, then rows; lists are JSON | |
+| `FILE.warc`, `FILE.warc.gz`, `FILE.warc.zst` | WARC 1.1: responses, requests, revisits; an index beside it (`FILE.warc.gz.cdxj`) | |
+| `FILE.wet`, with `.gz` or `.zst` | the main texts as records of WARC; `store.fields` has to name `main_text` | |
+| `FILE.wacz` | WARC, index and list of pages in one file, for browsers of archives | |
+| `FILE.sqlite`, `FILE.db`, `sqlite://PATH?table=NAME` | a table; `pages` unless another is named | |
+| `FILE.duckdb`, `duckdb://PATH?table=NAME` | the same in DuckDB | `lycosa[duckdb]` |
+| `postgresql://HOST/DATABASE?table=NAME` | a table, written by COPY, one row for each URL and `fetched_at`; the password comes from `~/.pgpass` or `PGPASSWORD` | `lycosa[postgres]` |
+| `delta://PATH`, `delta+s3://…`, `delta+gs://…`, `delta+az://…` | a Delta Lake table | `lycosa[delta]` |
+| `s3://BUCKET/PREFIX`, `gs://…`, `az://…` | objects, each a complete file, and a manifest; `?format=warc.gz` writes others than Parquet, `?endpoint=URL` asks another store | `lycosa[objects]` |
+| `-` | JSON lines to standard output, what this session fetches | |
+
+- Each row is in each output once, whatever is killed: an output commits its rows and its position in the log together.
+- An output that does not answer (a database that restarts, an object store that is away, a full disk) is tried again until it does. The
+  crawl goes on until the output is `store.behind_bytes` behind the log; then nothing more is fetched until it has caught up. Both are told.
+- An output that exists and is not this crawl's is refused before anything is fetched; `--fresh` replaces it.
+- Credentials come from the environment, as each provider's own tools read them. A URL with a password is refused, and none is ever told.
+- A text with characters that a database cannot hold (NUL in PostgreSQL) has U+FFFD in their place."""
+
+#: What `lycosa parse` is for.
+AGAIN = """\
+    lycosa parse DIR -o texts.parquet --set 'store.fields=["url","main_text"]'
+    lycosa parse CC-MAIN-*.warc.gz -o pages.jsonl.zst --threads 8
+
+reads pages that were fetched before, and writes them as a crawl does: nothing is fetched. A source is the directory of a crawl that has
+ended, a WARC or ARC file (of Lycosa, Common Crawl, Heritrix, wget), a WACZ file (of browsertrix), or a Parquet file with the columns `url`
+and `body` or `html`. All cores are used. The same command goes on where it was stopped. What cannot be read of a source is passed over,
+and told with its position; the exit status is 1 then.
+
+`lycosa crawl --seeds FILE` starts from the URLs of such a file, of a CDXJ index, or of a list."""
+
+
+def observe_page() -> str:
+    """What a crawl tells of itself."""
+    lines = ["# Watch a crawl", "", *OBSERVED.splitlines(), "", "## Metrics", ""]
+    lines += ["| name | kind | label | |", "|---|---|---|---|"]
+    for name, family in FAMILIES.items():
+        label = "" if family.label is None else f"`{family.label}`"
+        lines.append(f"| `lycosa_crawl_{name}` | {family.kind} | {label} | {family.says} |")
+    return "\n".join(lines) + "\n"
+
+
+#: The page of observation, but its table of metrics.
+OBSERVED = """\
+This page says what a running crawl tells of itself, for whoever operates it.
+
+It is generated by `python -m tools.reference` from the code.
+
+## How do I …
+
+| task | how |
+|---|---|
+| see how a crawl is doing | its line of progress, or `--set observe.http=127.0.0.1:9153` and `/report` |
+| let Prometheus collect it | the same address, `/metrics`: *Metrics* |
+| see it in Grafana | import `deploy/grafana/crawl.json` |
+| let something restart it if it hangs | `/healthz`: 503 with what is stuck |
+| find what holds it up | the watchdog's messages: what does not move, since when, which host and URL |
+| read its messages by a program | `lycosa crawl --log json`: an object on each line, with `job`, `host` and `url` where there is one |
+| see the way of single URLs | `--set observe.traces=http://127.0.0.1:4318/v1/traces`: OpenTelemetry, of a share of all URLs (`observe.trace_share`) |
+| read the result | `DIR/report.html`, and `DIR/report.json` for programs: [outputs.md](outputs.md#the-report) |
+| know what a crawl costs | `--set observe.price=0.04`: the price of an hour of a core; the report tells that of a million pages |
+
+- `observe.http` tells hosts and URLs to everyone who reaches it: keep it on an address that others do not reach.
+- The watchdog tells again each time that something has not moved for twice as long, and when it moves again. A request is stuck
+  `observe.stuck_after` seconds after `fetch.total_timeout`.
+- Counts add up: admitted URLs are those that wait, are being fetched, and have ended. The report has the sums under `balance`; a
+  `difference` is a defect of Lycosa, which the crawl tells."""
+
+
 def written() -> dict[Path, str]:
     """All files that are made of the code, with their content."""
     return {
         ROOT / "docs/settings.md": settings_page(),
         ROOT / "docs/outputs.md": outputs_page(),
         ROOT / "docs/errors.md": errors_page(),
+        ROOT / "docs/observe.md": observe_page(),
         ROOT / "python/lycosa/settings.py": settings_types(),
     }
 
@@ -274,14 +363,16 @@ def outputs_page() -> str:
         "",
         "| task | how |",
         "|---|---|",
-        "| choose the format | `-o FILE.parquet`, `-o FILE.jsonl`, `-o DIRECTORY/` (Parquet files), `-o -` (JSON lines to standard output, what this session fetches); several `-o` are allowed |",
+        "| choose the format | `-o FILE.parquet`, `-o FILE.warc.gz`, `-o postgresql://…`: *Formats*; several `-o` are allowed |",
         "| write nothing | `-o none`: the way to resume a crawl whose recorded output is a sink from Python, which only Python can pass again |",
         '| choose the columns | `--set \'store.fields=["url","status","text"]\'` |',
         f"| leave bodies out | the usual columns without `body`: `--set 'store.fields=[{without_body}]'` |",
         "| get the text of pages | add `main_text`, or `markdown`, to `store.fields` ([text.md](text.md)); `text` is the decoded body |",
         "| read the result in Python | *Read outputs in Python* |",
         "| add an output later | *Add an output to a crawl that already ran* |",
-        "| write to a database | a sink of your own: [extending.md](extending.md#a-sink) |",
+        "| write to a database or a service that is not among them | a sink of your own: [extending.md](extending.md#a-sink) |",
+        "| parse pages again with other settings, or those of an archive | `lycosa parse SOURCE… -o FILE`: *Parse pages again* |",
+        "| watch a running crawl | [observe.md](observe.md) |",
         "| get the numbers of a crawl | `--report FILE`, or `lycosa job show DIR`: *The report* |",
         "| know in a script whether something is missing | *Exit status of `lycosa crawl`* |",
         "",
@@ -294,6 +385,14 @@ def outputs_page() -> str:
         "  crawl, or Ctrl-C, completes it. Files of JSON lines grow. A terminal that closes kills a crawl: use `nohup` or tmux, or resume it.",
         "- In Python `output=` is one or several outputs; without it only the log is written, which a temporary directory loses at the end.",
         "- The log contains bodies whatever `store.fields` says, until its files are removed (`store.retain`).",
+        "",
+        "## Formats",
+        "",
+        *FORMATS.splitlines(),
+        "",
+        "## Parse pages again",
+        "",
+        *AGAIN.splitlines(),
         "",
         "## Read outputs in Python",
         "",

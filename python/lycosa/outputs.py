@@ -63,6 +63,19 @@ class Outputs:
         """Return the committed position of each output, including those that this session does not write."""
         return [follower.position() for follower in self._followers] + [_committed(sink) for sink in self._unwritten]
 
+    def behind(self, end: int) -> int:
+        """Return how many bytes of the log, at most, an output has not committed. end: of the log."""
+        return max((end - follower.position() for follower in self._followers), default=0)
+
+    def away(self) -> dict[str, str]:
+        """Return the outputs that do not answer, and why."""
+        return {one.url: one.away for one in self._followers if one.away is not None}
+
+    @property
+    def followers(self) -> list[Follower]:
+        """Who writes the outputs of this session."""
+        return self._followers
+
     def gaps(self) -> list[tuple[str, tuple[int, int]]]:
         """Return the outputs, by recorded name, that lack records the log had removed: from and to which position."""
         pairs = zip(self._opened, self._followers, strict=True)

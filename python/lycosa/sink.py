@@ -44,9 +44,11 @@ class Sink:
     commit_seconds: float = 1.0
     #: Whether the sink needs bodies.
     with_body: bool = True
+    #: Whether its URL is the path of a file, which the job's record has relative to its directory.
+    is_file: bool = False
 
     def __init__(self, url: str) -> None:
-        """Open nothing yet. url: identifies the output, such as ``sqlite://pages.db``."""
+        """Open nothing yet. url: identifies the output, such as ``search-index://pages``."""
         self.url = url
         self.job = SinkJob("", Path(), url, ())
 

@@ -141,6 +141,14 @@ impl Outcome {
         self.response.result.as_ref().err()
     }
 
+    /// The response as it was received, to be parsed again.
+    pub fn into_response(self) -> Response {
+        match self.refused {
+            Some(received) => Response { result: Ok(*received), ..self.response },
+            None => self.response,
+        }
+    }
+
     /// Computes the mark. Call it after redirect and decoded body, or the text of the robots.txt, are set.
     pub fn set_mark(&mut self) {
         let body = self.decoded.as_ref().or(self.rules.as_ref()).map_or(&[][..], |body| body);

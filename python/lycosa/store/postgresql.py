@@ -1,0 +1,140 @@
+"""PostgreSQL: ``postgresql://user@host/database?table=pages``, by COPY (extra ``postgres``: psycopg)."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lycosa.errors import SettingError
+from lycosa.records import Outcomes
+from lycosa.store.sql import KEY, POSITIONS, TableSink, create_statements, failed, upsert, without_password
+
+if TYPE_CHECKING:
+    import psycopg
+
+#: The table of one connection from which rows get into the output's.
+STAGE = "lycosa_stage"
+
+#: The column with the names of columns in which NUL, which no text of PostgreSQL has, was replaced.
+REPLACED = "replaced"
+
+#: Seconds for which a connection is waited for.
+CONNECT = 10
+
+
+class PostgresSink(TableSink):
+    """Writes a table of a database."""
+
+    TYPES: ClassVar[Mapping[str, str]] = {
+        "text": "text",
+        "int": "integer",
+        "bigint": "bigint",
+        "bool": "boolean",
+        "time": "timestamp with time zone",
+        "json": "jsonb",
+        "bytes": "bytea",
+    }
+
+    def __init__(self, url: str) -> None:
+        """Open nothing yet. Raises SettingError for a URL with a password."""
+        super().__init__(without_password(url))
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def check(self, *, fresh: bool, is_ours: bool) -> None:
+        """Raise SettingError without psycopg, too."""
+        if importlib.util.find_spec("psycopg") is None:
+            raise SettingError("output", self.url, "a file; for PostgreSQL: pip install 'lycosa[postgres]'")
+        super().check(fresh=fresh, is_ours=is_ours)
+
+    def columns(self) -> dict[str, str]:
+        """See ``TableSink``."""
+        query = (
+            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+            "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
+        )
+        return {str(name): str(kind) for name, kind in self._ask(query, (self.table,)) if name != REPLACED}
+
+    def recorded(self) -> tuple[str, int] | None:
+        """See ``TableSink``."""
+        if not self._ask("SELECT 1 WHERE to_regclass(%s) IS NOT NULL", (POSITIONS,)):
+            return None
+        rows = self._ask(f"SELECT job, position FROM {POSITIONS} WHERE name = %s", (self.table,))
+        return (str(rows[0][0]), int(rows[0][1])) if rows else None
+
+    def make(self, types: Mapping[str, str]) -> None:
+        """See ``TableSink``."""
+        self._run(create_statements(self.table, {**types, REPLACED: "text"}))
+
+    def add(self, types: Mapping[str, str]) -> None:
+        """See ``TableSink``."""
+        self._run([f'ALTER TABLE {self.table} ADD COLUMN "{name}" {kind}' for name, kind in types.items()])
+
+    def insert(self, outcomes: Outcomes) -> int:
+        """See ``TableSink``."""
+        rows, names = outcomes.copied(self.fields), [*self.fields, REPLACED]
+        quoted = ", ".join(f'"{name}"' for name in names)
+        with self._working() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {STAGE} (LIKE {self.table}) ON COMMIT DROP")
+            with cursor.copy(f"COPY {STAGE} ({quoted}) FROM STDIN") as copy:
+                copy.write(rows)
+            # One statement may not change a row twice.
+            key = ", ".join(f'"{name}"' for name in KEY)
+            cursor.execute(upsert(self.table, names, f"SELECT DISTINCT ON ({key}) {quoted} FROM {STAGE}"))
+            cursor.execute(f"TRUNCATE {STAGE}")
+        return len(rows)
+
+    def keep(self, position: int) -> None:
+        """See ``TableSink``."""
+        statement = f"INSERT INTO {POSITIONS} VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE SET "
+        statement += "job = excluded.job, position = excluded.position"
+        with self._working() as connection:
+            connection.execute(statement, (self.table, self.job.id, position))
+            connection.commit()
+
+    def close(self) -> None:
+        """Close the connection: everything is committed."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def remove(self) -> None:
+        """Remove the table."""
+        if self.columns():
+            statements = [f"DROP TABLE {self.table}"]
+            if self.recorded() is not None:
+                statements.append(f"DELETE FROM {POSITIONS} WHERE name = '{self.table}'")
+            self._run(statements)
+
+    def _ask(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Ask, outside the transaction of rows."""
+        import psycopg
+
+        try:
+            with psycopg.connect(self.database, connect_timeout=CONNECT, autocommit=True) as connection:
+                return connection.execute(query, values).fetchall()
+        except psycopg.Error as error:
+            raise failed(self.url, error, is_away=isinstance(error, psycopg.OperationalError)) from None
+
+    def _run(self, statements: list[str]) -> None:
+        """Run statements, and commit them."""
+        with self._working() as connection:
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[psycopg.Connection[Any]]:
+        """The connection with the transaction of rows. An error of the database ends it: the rows come again."""
+        import psycopg
+
+        try:
+            if self._connection is None:
+                self._connection = psycopg.connect(self.database, connect_timeout=CONNECT)
+            yield self._connection
+        except psycopg.Error as error:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+            raise failed(self.url, error, is_away=isinstance(error, psycopg.OperationalError)) from None

@@ -1,0 +1,169 @@
+"""Outputs whose writer is killed between two commits: each row is there once, as a foreign program reads it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sqlite3
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+import boto3
+import duckdb
+import pytest
+from deltalake import DeltaTable
+from lycosa import _core
+from lycosa.errors import SettingError, StorageError
+from lycosa.sink import Sink, SinkJob
+from lycosa.store.outputs import sink_of
+from moto.server import ThreadedMotoServer
+from warcio.archiveiterator import ArchiveIterator
+
+from .conftest import Recorded
+
+FIELDS = ("url", "status", "fetched_at", "title", "body")
+
+
+@pytest.fixture(scope="module")
+def object_store() -> Iterator[str]:
+    """The address of an object store with the bucket ``pages``."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("ACCESS_KEY_ID", "test"), ("SECRET_ACCESS_KEY", "test"), ("REGION", "us-east-1")):
+            patch.setenv(f"AWS_{name}", value)
+        server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        server.start()
+        try:
+            address = "http://{}:{}".format(*server.get_host_and_port())
+            boto3.client("s3", endpoint_url=address, region_name="us-east-1").create_bucket(Bucket="pages")
+            yield address
+        finally:
+            server.stop()
+
+
+def read_jsonl(text: bytes) -> list[str]:
+    return [json.loads(line)["url"] for line in text.splitlines()]
+
+
+def read_csv(text: bytes) -> list[str]:
+    return [row["url"] for row in csv.DictReader(io.StringIO(text.decode(), newline=""))]
+
+
+def ask(query: str) -> list[str]:
+    return [url for (url,) in duckdb.sql(query).fetchall()]
+
+
+def read_duckdb(path: Path) -> list[str]:
+    with duckdb.connect(path, read_only=True) as connection:
+        return [url for (url,) in connection.execute("SELECT url FROM pages").fetchall()]
+
+
+def read_sqlite(path: Path) -> list[str]:
+    with sqlite3.connect(path) as connection:
+        return [url for (url,) in connection.execute("SELECT url FROM pages")]
+
+
+def read_delta(path: Path) -> list[str]:
+    return [str(url) for url in DeltaTable(path).to_pyarrow_table(columns=["url"])["url"].to_pylist()]
+
+
+def read_warc(file: IO[bytes]) -> list[str]:
+    records = [record for record in ArchiveIterator(file) if record.rec_type == "response"]
+    return [record.rec_headers.get_header("WARC-Target-URI") for record in records]
+
+
+def read_wacz(path: Path) -> list[str]:
+    with zipfile.ZipFile(path) as archive, archive.open("archive/data.warc.gz") as file:
+        return read_warc(file)
+
+
+READERS: dict[str, Callable[[Path], list[str]]] = {
+    "pages.jsonl": lambda path: read_jsonl(path.read_bytes()),
+    "pages.jsonl.gz": lambda path: read_jsonl(gzip.decompress(path.read_bytes())),
+    "pages.jsonl.zst": lambda path: ask(f"SELECT url FROM read_json('{path}', maximum_object_size = 10_000_000)"),
+    "pages.csv": lambda path: read_csv(path.read_bytes()),
+    "pages.csv.gz": lambda path: read_csv(gzip.decompress(path.read_bytes())),
+    "pages.parquet": lambda path: ask(f"SELECT url FROM '{path}'"),
+    "pages.sqlite": read_sqlite,
+    "pages.duckdb": read_duckdb,
+    "pages.warc.gz": lambda path: read_warc(path.open("rb")),
+    "pages.wacz": read_wacz,
+}
+
+
+def opened(output: str, recorded: Recorded, *, is_ours: bool) -> tuple[Sink, int]:
+    """A sink that goes on from its position."""
+    sink = sink_of(output)
+    sink.attach(SinkJob("job-1", recorded.directory.sinks, Path(output).name, FIELDS))
+    sink.check(fresh=False, is_ours=is_ours)
+    return sink, sink.open(recorded.positions[0], recorded.log.end())
+
+
+def write_from(sink: Sink, recorded: Recorded, position: int, commits: int) -> None:
+    """Write the log from a position on; so many batches are committed, and what follows them is not."""
+    reader = _core.LogReader(recorded.directory.log, position or None)
+    while rows := reader.read(10, 1 << 20):
+        sink.write(rows.rows(), reader.position())
+        if commits > 0:
+            sink.commit(reader.position())
+        commits -= 1
+
+
+def write_and_be_killed(output: str, recorded: Recorded) -> None:
+    """Write an output by three writers, the first two of which never come to their end."""
+    for commits in (1, 2):
+        sink, position = opened(output, recorded, is_ours=commits > 1)
+        write_from(sink, recorded, position, commits)
+        del sink
+    sink, position = opened(output, recorded, is_ours=True)
+    assert 0 < position < recorded.log.end()
+    write_from(sink, recorded, position, commits=1_000)
+    sink.commit(recorded.log.end())
+    sink.close()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_killed_writer_writes_each_row_once(name: str, recorded: Recorded, tmp_path: Path) -> None:
+    output = tmp_path / name
+    write_and_be_killed(str(output), recorded)
+    assert sorted(READERS[name](output)) == sorted(recorded.urls)
+
+
+def test_a_table_of_delta_has_each_row_once(recorded: Recorded, tmp_path: Path) -> None:
+    write_and_be_killed(f"delta://{tmp_path}/pages", recorded)
+    assert sorted(read_delta(tmp_path / "pages")) == sorted(recorded.urls)
+
+
+@pytest.mark.parametrize("end", ["parquet", "jsonl.gz"])
+def test_objects_that_no_manifest_names_are_none(end: str, recorded: Recorded, object_store: str) -> None:
+    prefix = f"{recorded.directory.path.parent.name}-{end}"
+    output = f"s3://pages/{prefix}/?format={end}&endpoint={object_store}"
+    write_and_be_killed(output, recorded)
+    client = boto3.client("s3", endpoint_url=object_store, region_name="us-east-1")
+    objects = client.list_objects_v2(Bucket="pages", Prefix=f"{prefix}/")["Contents"]
+    urls: list[str] = []
+    for item in objects:
+        body = client.get_object(Bucket="pages", Key=item["Key"])["Body"].read()
+        if item["Key"].endswith("_lycosa.json"):
+            named = {f"{prefix}/{part['name']}" for part in json.loads(body)["objects"]}
+            assert named == {other["Key"] for other in objects} - {item["Key"]}
+            continue
+        file = recorded.directory.path / Path(item["Key"]).name
+        file.write_bytes(body)
+        urls += READERS[f"pages.{end}"](file)
+    assert sorted(urls) == sorted(recorded.urls)
+
+
+def test_others_objects_are_left_alone(recorded: Recorded, object_store: str) -> None:
+    client = boto3.client("s3", endpoint_url=object_store, region_name="us-east-1")
+    client.put_object(Bucket="pages", Key="mine/letter.txt", Body=b"x")
+    with pytest.raises(SettingError, match="a prefix without objects"):
+        opened(f"s3://pages/mine/?endpoint={object_store}", recorded, is_ours=False)
+    with pytest.raises(StorageError, match="404"):
+        opened(f"s3://other/?endpoint={object_store}", recorded, is_ours=False)
+    with pytest.raises(SettingError, match="without credentials") as refused:
+        sink_of("s3://key:secret@pages/x/")
+    assert "secret" not in str(refused.value)
