@@ -1,11 +1,11 @@
-"""Object stores: ``s3://bucket/pages/``, ``gs://``, ``az://`` (extra ``objects``: obstore).
+"""Object stores: ``s3://bucket/pages/``, ``gs://``, ``az://``, ``file:///folder/?format=…`` (extra ``objects``).
 
 An output is a prefix. Rows are written to a file in the job directory; when it is large or old enough it is
 completed, and uploaded as one object that is named by its range of the log. A manifest, ``_lycosa.json``, is put
 after it: position and output are committed by one request. Objects that no manifest names are removed when the
-crawl goes on. ``?format=jsonl.gz`` writes other files than Parquet; ``?endpoint=http://127.0.0.1:9000`` asks another
-store than the provider's. Credentials come from the
-environment of each provider's tools, never from the URL.
+crawl goes on. ``?format=jsonl.gz`` writes other files than Parquet, ``&size=1000000000`` and ``&seconds=3600`` say
+how large and how old a file becomes, ``&endpoint=http://127.0.0.1:9000`` asks another store than the provider's.
+Credentials come from the environment of each provider's tools, never from the URL.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import logging
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from lycosa.errors import LycosaError, OutputAway, SettingError, StorageError
 from lycosa.records import Outcomes
@@ -63,15 +63,32 @@ class ObjectSink(Sink):
             )
         options = dict(parse_qsl(parts.query))
         self._end, self._endpoint = options.pop("format", "parquet"), options.pop("endpoint", None)
-        if options:
-            raise SettingError("output", url, "?format= and ?endpoint= only")
         super().__init__(url)
+        self.commit_bytes = self._number(options, "size", self.commit_bytes)
+        self.commit_seconds = self._number(options, "seconds", int(self.commit_seconds))
+        if options:
+            raise SettingError("output", url, "?format=, size=, seconds= and endpoint= only")
         self._base = parts._replace(query="", path=parts.path.rstrip("/") + "/").geturl()
+        self._is_folder, self._local = parts.scheme.lower() == "file", unquote(parts.path)
         self._sink_of = sink_of
         self._made: obstore.store.ObjectStore | None = None
         self._inner: Sink | None = None
         self._uploaded: list[Uploaded] = []
         self._start = 0
+
+    @staticmethod
+    def _missing(name: str) -> list[Any]:
+        """Answer for a folder that does not exist yet."""
+        if name == "get":
+            raise FileNotFoundError(MANIFEST)
+        return []
+
+    def _number(self, options: dict[str, str], name: str, otherwise: int) -> int:
+        """Take a number of the URL. Raises SettingError if it is none."""
+        given = options.pop(name, str(otherwise))
+        if not given.isdecimal() or not 0 < int(given) < 1 << 50:
+            raise SettingError("output", self.url, f"{name}= with a number above 0")
+        return int(given)
 
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
@@ -211,6 +228,12 @@ class ObjectSink(Sink):
         from obstore.exceptions import BaseError, GenericError
 
         try:
+            if self._is_folder and not Path(self._local).is_dir():
+                if name in ("get", "list"):
+                    return self._missing(name)
+                Path(self._local).mkdir(parents=True)
+            if self._made is None and self._is_folder:
+                self._made = obstore.store.LocalStore(self._local)
             if self._made is None:
                 more = {} if self._endpoint is None else {"endpoint": self._endpoint}
                 plain = self._endpoint is not None and self._endpoint.startswith("http://")

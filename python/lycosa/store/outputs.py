@@ -38,7 +38,7 @@ SCHEMES = {
     "delta+az": "delta.DeltaSink",
 }
 
-#: Object stores.
+#: Object stores; a folder is one if its URL says which files it has.
 STORES = ("s3", "gs", "az")
 
 #: Files that may be compressed as a whole.
@@ -50,7 +50,7 @@ def sink_of(output: str) -> Sink:
     scheme = scheme_of(output)
     if scheme in SCHEMES:
         return _made(SCHEMES[scheme], output)
-    if scheme in STORES:
+    if scheme in STORES or (scheme == "file" and "?" in output):
         from lycosa.store.objects import ObjectSink
 
         return ObjectSink(output, sink_of)

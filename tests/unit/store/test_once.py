@@ -157,6 +157,22 @@ def test_objects_that_no_manifest_names_are_none(end: str, recorded: Recorded, o
     assert sorted(urls) == sorted(recorded.urls)
 
 
+def test_a_folder_has_files_of_a_size(recorded: Recorded, tmp_path: Path) -> None:
+    folder = tmp_path / "archives" / "of a crawl"
+    write_and_be_killed(f"{folder.as_uri()}/?format=warc.gz&size=2000&seconds=3600", recorded)
+    parts = json.loads((folder / "_lycosa.json").read_text())["objects"]
+    archives = [folder / part["name"] for part in parts if part["name"].endswith(".warc.gz")]
+    assert len(archives) > 2
+    assert {path.name for path in folder.iterdir()} == {"_lycosa.json"} | {part["name"] for part in parts}
+    assert sorted(url for path in archives for url in READERS["pages.warc.gz"](path)) == sorted(recorded.urls)
+
+
+@pytest.mark.parametrize("more", ["size=none", "size=0", "colour=red"])
+def test_what_an_object_store_is_told_is_looked_at(more: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingError):
+        sink_of(f"{tmp_path.as_uri()}/?format=warc.gz&{more}")
+
+
 def test_others_objects_are_left_alone(recorded: Recorded, object_store: str) -> None:
     client = boto3.client("s3", endpoint_url=object_store, region_name="us-east-1")
     client.put_object(Bucket="pages", Key="mine/letter.txt", Body=b"x")
