@@ -41,7 +41,7 @@ class Sources:
 
     def read(self, position: int) -> Iterator[Batch]:
         """Yield responses from a position on, which is one that was yielded before, or 0."""
-        for source, start, end in zip(self.all, self._starts, self._starts[1:], strict=True):
+        for source, start, end in zip(self.all, self._starts[:-1], self._starts[1:], strict=True):
             if position >= end:
                 continue
             for batch in source.read(max(position - start, 0)):

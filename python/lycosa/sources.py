@@ -142,7 +142,8 @@ class CrawlSource:
             if (behind := reader.position()) != at:
                 yield Batch(outcomes.rows().responses(), behind - self._first, damages)
                 damages = []
-        yield Batch(Responses([]), self.size, damages)
+        # What is damaged up to the end was being written when the crawl was killed: a crawl that goes on cuts it, too.
+        yield Batch(Responses([]), self.size)
 
 
 class ParquetSource:

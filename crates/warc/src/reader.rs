@@ -94,6 +94,11 @@ impl<R: Read> Reader<R> {
                     self.is_searching = false;
                     return self.record(header).map(|record| Some(Ok(record)));
                 }
+                Err(What::Truncated) => {
+                    let position = self.position().0;
+                    self.at = self.data.len();
+                    self.end_within(position);
+                }
                 Err(what) => {
                     let damage = Damage { position: self.position().0, what };
                     let is_new = !std::mem::replace(&mut self.is_searching, true);
@@ -122,10 +127,16 @@ impl<R: Read> Reader<R> {
         self.at += block.len();
         let is_whole = self.skip(wanted - block.len() as u64)?;
         if !is_whole {
-            self.damages.push(Damage { position, what: What::Truncated });
+            self.end_within(position);
         }
         let is_cut = (block.len() as u64) < wanted;
         Ok(Record { position, is_at_start, header, block, is_cut })
+    }
+
+    /// Notes that the file ends within a record: once, whether its compression ends there as well or not.
+    fn end_within(&mut self, position: u64) {
+        self.damages.retain(|damage| damage.what != What::Truncated);
+        self.damages.push(Damage { position, what: What::Truncated });
     }
 
     /// Where in the file the next byte is, and whether a member begins with it.
@@ -153,8 +164,11 @@ impl<R: Read> Reader<R> {
         let mut end = line;
         loop {
             let Some(next) = self.find_line(end)? else { return Ok(Err(What::LongHeader)) };
+            if next == end {
+                return Ok(Err(What::Truncated));
+            }
             let is_blank = self.left()[end..next].iter().all(|byte| matches!(byte, b'\r' | b'\n'));
-            if is_blank || next == end {
+            if is_blank {
                 let header = Header::parse(&self.left()[..end]);
                 return Ok(match header {
                     Some(header) if header.length().is_some() => Ok((header, next)),

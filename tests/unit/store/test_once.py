@@ -6,11 +6,14 @@ import csv
 import gzip
 import io
 import json
+import os
+import signal
 import sqlite3
 import zipfile
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import boto3
 import duckdb
@@ -19,11 +22,17 @@ from deltalake import DeltaTable
 from lycosa import _core
 from lycosa.errors import SettingError, StorageError
 from lycosa.sink import Sink, SinkJob
+from lycosa.store.directory import JobDirectory
 from lycosa.store.outputs import sink_of
 from moto.server import ThreadedMotoServer
 from warcio.archiveiterator import ArchiveIterator
 
 from .conftest import Recorded
+
+#: Of warcio.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 
 FIELDS = ("url", "status", "fetched_at", "title", "body")
 
@@ -94,17 +103,31 @@ READERS: dict[str, Callable[[Path], list[str]]] = {
 }
 
 
-def opened(output: str, recorded: Recorded, *, is_ours: bool) -> tuple[Sink, int]:
+class Work(NamedTuple):
+    """What a writer writes: an output, of a log."""
+
+    output: str
+    folder: Path
+    first: int
+    end: int
+
+
+def work(output: str, recorded: Recorded) -> Work:
+    """Write all of a log."""
+    return Work(output, recorded.directory.path, recorded.positions[0], recorded.log.end())
+
+
+def opened(work: Work, *, is_ours: bool) -> tuple[Sink, int]:
     """A sink that goes on from its position."""
-    sink = sink_of(output)
-    sink.attach(SinkJob("job-1", recorded.directory.sinks, Path(output).name, FIELDS))
+    sink = sink_of(work.output)
+    sink.attach(SinkJob("job-1", JobDirectory(work.folder).sinks, Path(work.output).name, FIELDS))
     sink.check(fresh=False, is_ours=is_ours)
-    return sink, sink.open(recorded.positions[0], recorded.log.end())
+    return sink, sink.open(work.first, work.end)
 
 
-def write_from(sink: Sink, recorded: Recorded, position: int, commits: int) -> None:
+def write_from(sink: Sink, work: Work, position: int, commits: int) -> None:
     """Write the log from a position on; so many batches are committed, and what follows them is not."""
-    reader = _core.LogReader(recorded.directory.log, position or None)
+    reader = _core.LogReader(JobDirectory(work.folder).log, position or None)
     while rows := reader.read(10, 1 << 20):
         sink.write(rows.rows(), reader.position())
         if commits > 0:
@@ -112,28 +135,37 @@ def write_from(sink: Sink, recorded: Recorded, position: int, commits: int) -> N
         commits -= 1
 
 
-def write_and_be_killed(output: str, recorded: Recorded) -> None:
-    """Write an output by three writers, the first two of which never come to their end."""
+def write_and_be_killed(work: Work, commits: int) -> None:
+    """Write in a process that ends at once, and closes nothing."""
+    sink, position = opened(work, is_ours=commits > 1)
+    write_from(sink, work, position, commits)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def write_in_three(output: str, recorded: Recorded) -> None:
+    """Write an output by three writers, the first two of which are killed."""
+    task = work(output, recorded)
     for commits in (1, 2):
-        sink, position = opened(output, recorded, is_ours=commits > 1)
-        write_from(sink, recorded, position, commits)
-        del sink
-    sink, position = opened(output, recorded, is_ours=True)
-    assert 0 < position < recorded.log.end()
-    write_from(sink, recorded, position, commits=1_000)
-    sink.commit(recorded.log.end())
+        writer = get_context("spawn").Process(target=write_and_be_killed, args=(task, commits))
+        writer.start()
+        writer.join()
+        assert writer.exitcode == -signal.SIGKILL
+    sink, position = opened(task, is_ours=True)
+    assert 0 < position < task.end
+    write_from(sink, task, position, commits=1_000)
+    sink.commit(task.end)
     sink.close()
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_killed_writer_writes_each_row_once(name: str, recorded: Recorded, tmp_path: Path) -> None:
     output = tmp_path / name
-    write_and_be_killed(str(output), recorded)
+    write_in_three(str(output), recorded)
     assert sorted(READERS[name](output)) == sorted(recorded.urls)
 
 
 def test_a_table_of_delta_has_each_row_once(recorded: Recorded, tmp_path: Path) -> None:
-    write_and_be_killed(f"delta://{tmp_path}/pages", recorded)
+    write_in_three(f"delta://{tmp_path}/pages", recorded)
     assert sorted(read_delta(tmp_path / "pages")) == sorted(recorded.urls)
 
 
@@ -141,7 +173,7 @@ def test_a_table_of_delta_has_each_row_once(recorded: Recorded, tmp_path: Path) 
 def test_objects_that_no_manifest_names_are_none(end: str, recorded: Recorded, object_store: str) -> None:
     prefix = f"{recorded.directory.path.parent.name}-{end}"
     output = f"s3://pages/{prefix}/?format={end}&endpoint={object_store}"
-    write_and_be_killed(output, recorded)
+    write_in_three(output, recorded)
     client = boto3.client("s3", endpoint_url=object_store, region_name="us-east-1")
     objects = client.list_objects_v2(Bucket="pages", Prefix=f"{prefix}/")["Contents"]
     urls: list[str] = []
@@ -159,7 +191,7 @@ def test_objects_that_no_manifest_names_are_none(end: str, recorded: Recorded, o
 
 def test_a_folder_has_files_of_a_size(recorded: Recorded, tmp_path: Path) -> None:
     folder = tmp_path / "archives" / "of a crawl"
-    write_and_be_killed(f"{folder.as_uri()}/?format=warc.gz&size=2000&seconds=3600", recorded)
+    write_in_three(f"{folder.as_uri()}/?format=warc.gz&size=2000&seconds=3600", recorded)
     parts = json.loads((folder / "_lycosa.json").read_text())["objects"]
     archives = [folder / part["name"] for part in parts if part["name"].endswith(".warc.gz")]
     assert len(archives) > 2
@@ -177,9 +209,9 @@ def test_others_objects_are_left_alone(recorded: Recorded, object_store: str) ->
     client = boto3.client("s3", endpoint_url=object_store, region_name="us-east-1")
     client.put_object(Bucket="pages", Key="mine/letter.txt", Body=b"x")
     with pytest.raises(SettingError, match="a prefix without objects"):
-        opened(f"s3://pages/mine/?endpoint={object_store}", recorded, is_ours=False)
+        opened(work(f"s3://pages/mine/?endpoint={object_store}", recorded), is_ours=False)
     with pytest.raises(StorageError, match="404"):
-        opened(f"s3://other/?endpoint={object_store}", recorded, is_ours=False)
+        opened(work(f"s3://other/?endpoint={object_store}", recorded), is_ours=False)
     with pytest.raises(SettingError, match="without credentials") as refused:
         sink_of("s3://key:secret@pages/x/")
     assert "secret" not in str(refused.value)

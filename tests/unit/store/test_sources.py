@@ -20,19 +20,24 @@ from warcio.warcwriter import WARCWriter
 
 from .conftest import Recorded
 
+#: Of warcio.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
 URLS = [f"http://a.example/{number}" for number in range(1_200)]
 
 
-def write_warc(path: Path, urls: list[str], *, damaged: bool = False) -> Path:
-    """Write responses, gzipped one by one."""
+def write_warc(path: Path, urls: list[str], *, cut: int = 0) -> Path:
+    """Write responses, gzipped one by one. cut: bytes that are missing at the end."""
     with path.open("wb") as file:
         writer = WARCWriter(file, gzip=True)
         for url in urls:
             head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
             body = io.BytesIO(f"<title>{url}</title><a href=/next>".encode())
             writer.write_record(writer.create_warc_record(url, "response", payload=body, http_headers=head))
-    if damaged:
-        path.write_bytes(path.read_bytes()[:-5])
+    if cut > 0:
+        path.write_bytes(path.read_bytes()[:-cut])
     return path
 
 
@@ -66,10 +71,12 @@ def test_warc_files_are_read(tmp_path: Path) -> None:
     assert_it_goes_on_anywhere(only(write_warc(tmp_path / "a.warc.gz", URLS)), URLS)
 
 
-def test_what_is_cut_off_is_told_with_its_position(tmp_path: Path) -> None:
-    source = only(write_warc(tmp_path / "a.warc.gz", URLS[:3], damaged=True))
+@pytest.mark.parametrize(("cut", "whole"), [(5, 3), (100, 2)])
+def test_what_is_cut_off_is_told_with_its_position(cut: int, whole: int, tmp_path: Path) -> None:
+    source = only(write_warc(tmp_path / "a.warc.gz", URLS[:3], cut=cut))
     (batch,) = source.read(0)
-    assert [one.request.url for one in batch.responses] == URLS[:2]
+    # Without the sum of a record its content may be whole, which is told.
+    assert [one.request.url for one in batch.responses] == URLS[:whole]
     (damage,) = batch.damages
     assert damage.source == str(tmp_path / "a.warc.gz")
     assert 0 < damage.position < source.size
