@@ -250,7 +250,7 @@ class Running:
         error: the exception that ended the run, if any.
         """
         problems: list[LycosaError] = []
-        self._observer.stop()
+        self._observer.leave_lanes()
         if self._keeper is not None:
             self._keeper.stop()
         try:
@@ -269,6 +269,7 @@ class Running:
             problems.append(problem)
         self.stages.log.keep_distance(0)
         problems += self._outputs.close()
+        self._observer.stop()
         frontier, counts = self.stages.frontier, self.stages.frontier.counts()
         summary = self.stages.log.summary()
         self._end = end_of(
@@ -312,7 +313,9 @@ class Running:
                 "seconds": time.monotonic() - self._started,
                 "cpu_seconds": time.process_time() - self._cpu,
                 "cpu_by_stage": cpu_by_stage(
-                    [lane.turns for lane in self._lanes], [one.turns for one in self._outputs.followers]
+                    [lane.turns for lane in self._lanes],
+                    [one.turns for one in self._outputs.followers],
+                    self._cpu,
                 ),
                 "names": self._names.statistics(),
             },

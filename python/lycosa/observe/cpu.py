@@ -27,11 +27,15 @@ USER, SYSTEM = 11, 12
 
 
 def cpu_by_stage(
-    lanes: Iterable[Turns], outputs: Iterable[Turns], threads: Path = Path("/proc/self/task")
+    lanes: Iterable[Turns],
+    outputs: Iterable[Turns],
+    since: float = 0.0,
+    threads: Path = Path("/proc/self/task"),
 ) -> dict[str, float]:
     """Return seconds of CPU by stage: frontier, fetch, parse, log, names, caller, outputs, other.
 
-    ``other`` is what is left of the process's: the start, Python's own threads, threads that have ended.
+    ``other`` is what is left of the process's: the start, Python's own threads, threads that have ended. since: what
+    the process had used before the crawl.
     """
     found = dict.fromkeys(("frontier", "fetch", "parse", "log", "names", "outputs", "caller"), 0.0)
     for turns in lanes:
@@ -41,7 +45,7 @@ def cpu_by_stage(
     for name, seconds in _threads(threads):
         if (stage := THREADS.get(name)) is not None:
             found[stage] += seconds
-    found["other"] = max(time.process_time() - sum(found.values()), 0.0)
+    found["other"] = max(time.process_time() - since - sum(found.values()), 0.0)
     return found
 
 

@@ -52,6 +52,10 @@ class Observer:
             self._served = serve(self._job.observe.http, self._report, self.stuck)
             logger.info("metrics, health and report on http://%s", self._served.address)
 
+    def leave_lanes(self) -> None:
+        """Look at outputs alone: nothing is fetched any more."""
+        self._lanes = ()
+
     def stop(self) -> None:
         """Look no more; what was told last is served until ``close``."""
         self._watchdog.stop()

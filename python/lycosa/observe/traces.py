@@ -6,7 +6,6 @@ Only the parts of Lycosa that a job asks for import the library (extra ``observe
 from __future__ import annotations
 
 import time
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lycosa.errors import SettingError
@@ -20,16 +19,8 @@ if TYPE_CHECKING:
 #: Spans that wait to be sent, at most: further ones are left out, the crawl does not wait.
 QUEUED = 8_192
 
-#: The phases of a response in their order: spans, and the columns with their microseconds.
-PHASES = (
-    ("resolve", "name_us"),
-    ("connect", "connect_us"),
-    ("tls", "tls_us"),
-    ("wait", "first_byte_us"),
-    ("read", "body_us"),
-)
-
-MICROSECOND = timedelta(microseconds=1)
+#: The phases of a response in their order: spans, and their names in `Outcome.times`.
+PHASES = {"resolve": "name", "connect": "connect", "tls": "tls", "wait": "first_byte", "read": "body"}
 
 
 class Traces:
@@ -74,15 +65,16 @@ def send(tracer: Tracer, outcome: Outcome, parse: tuple[int, int], store: tuple[
     from opentelemetry.trace import set_span_in_context
     from opentelemetry.trace.status import Status, StatusCode
 
-    end = int(outcome.fetched_at.timestamp() * 1e6) * 1_000
-    lengths = [(name, getattr(outcome, column) * 1_000) for name, column in PHASES]
+    end, times = int(outcome.fetched_at * 1e6) * 1_000, outcome.times
+    lengths = [(name, int(times[phase] * 1e9)) for name, phase in PHASES.items()]
     at = end - sum(length for _, length in lengths)
     root = tracer.start_span("url", start_time=at, attributes=_attributes(outcome))
     if outcome.error is not None:
         root.set_status(Status(StatusCode.ERROR, outcome.error))
     inside = set_span_in_context(root)
     for name, length in lengths:
-        if length > 0:
+        # Names and connections that were there before took no time, which is shown; without TLS there is none.
+        if length > 0 or name != "tls":
             tracer.start_span(name, inside, start_time=at).end(at + length)
         at += length
     for name, (began, ended) in (("parse", parse), ("store", store)):

@@ -38,7 +38,7 @@ def test_threads_of_the_core_count_for_their_stages(tmp_path: Path) -> None:
     for turns in (lane, output):
         turns("fetch")
         turns("parse")
-    found = cpu_by_stage([lane], [output], tmp_path)
+    found = cpu_by_stage([lane], [output], threads=tmp_path)
     assert found["fetch"] == pytest.approx(42 * TICK + 1.5)
     assert found["names"] == pytest.approx(7 * TICK)
     assert found["outputs"] == 0.75
