@@ -65,7 +65,7 @@ class Pages:
         from lycosa import _core
         from lycosa.job import make_job
 
-        from tools.text_model.corpus import CORPORA
+        from tools.text_model import CORPORA
 
         archive = CORPORA.parent / PAGES
         if not archive.is_file():
@@ -96,12 +96,16 @@ def _files(report: Report, options: Options, cores: Cores, folder: Path) -> None
     pages = Pages()
     with pinned(cores.client):
         for name, peers in FILES.items():
-            contestants = {name: lambda path: _write(pages, str(path))}
-            for peer, write, _ in peers:
-                contestants[peer] = lambda path, write=write: _timed(lambda: write(pages.rows, path))
+            contestants: dict[str, Callable[[Path], float]] = {name: lambda path: _write(pages, str(path))}
+            contestants |= {peer: _peer(write, pages) for peer, write, _ in peers}
             speeds = _in_turn(report, options, pages, contestants, folder, name)
             for peer, _, bar in peers:
                 _compare(report, f"store.{name}.{peer}", f"{name} beside {peer}", speeds[name], speeds.get(peer), bar)
+
+
+def _peer(write: archives.Write, pages: Pages) -> Callable[[Path], float]:
+    """How a peer writes all pages; returns seconds of CPU."""
+    return lambda path: _timed(lambda: write(pages.rows, path))
 
 
 def _database(report: Report, options: Options, cores: Cores, folder: Path) -> None:

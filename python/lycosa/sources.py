@@ -142,7 +142,7 @@ class CrawlSource:
             if (behind := reader.position()) != at:
                 yield Batch(outcomes.rows().responses(), behind - self._first, damages)
                 damages = []
-        # What is damaged up to the end was being written when the crawl was killed: a crawl that goes on cuts it, too.
+        # What is damaged up to the end was being written when the crawl was killed: going on cuts it, too.
         yield Batch(Responses([]), self.size)
 
 

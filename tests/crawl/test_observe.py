@@ -54,7 +54,7 @@ def make(folder: Path, output: Any = None, **settings: Any) -> lycosa.Crawl:
 
 def get(address: str, path: str) -> str:
     with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as answer:
-        return answer.read().decode()
+        return str(answer.read(), "utf-8")
 
 
 def values(text: str) -> dict[str, dict[tuple[str, ...], float]]:

@@ -104,7 +104,7 @@ def urls_of(name: str, path: Path) -> list[str]:
             records = [record for record in ArchiveIterator(file) if record.rec_type == "response"]
         return [record.rec_headers.get_header("WARC-Target-URI") for record in records]
     source = f"read_json('{path}', maximum_object_size = 100_000_000)" if ".jsonl" in name else f"'{path}'"
-    return [url for (url,) in duckdb.sql(f"SELECT url FROM {source}").fetchall()]  # noqa: S608
+    return [url for (url,) in duckdb.execute(f"SELECT url FROM {source}").fetchall()]  # noqa: S608
 
 
 def objects_of(address: str) -> list[str]:

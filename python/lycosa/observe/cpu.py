@@ -43,8 +43,8 @@ def cpu_by_stage(
             found[stage] = found.get(stage, 0.0) + seconds
     found["outputs"] += sum(sum(dict(turns.cpu_seconds).values()) for turns in outputs)
     for name, seconds in _threads(threads):
-        if (stage := THREADS.get(name)) is not None:
-            found[stage] += seconds
+        if (of := THREADS.get(name)) is not None:
+            found[of] += seconds
     found["other"] = max(time.process_time() - since - sum(found.values()), 0.0)
     return found
 

@@ -15,9 +15,8 @@ from lycosa.store.replace import replace_file
 
 if TYPE_CHECKING:
     from lycosa.job import Job
-    from lycosa.lanes import Lane
     from lycosa.outputs import Outputs
-    from lycosa.stages import Frontier
+    from lycosa.stages import Frontier, Stages
     from lycosa.status_server import StatusServer
 
 logger = logging.getLogger("lycosa")
@@ -29,7 +28,7 @@ class Observer:
     def __init__(
         self,
         job: Job,
-        lanes: Sequence[Lane],
+        lanes: Sequence[Stages],
         outputs: Outputs,
         frontier: Frontier,
         log_end: Callable[[], int],

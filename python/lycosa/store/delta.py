@@ -13,7 +13,7 @@ import errno
 import importlib.util
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
 
 from lycosa.errors import OutputAway, SettingError, StorageError
@@ -131,7 +131,7 @@ class DeltaSink(Sink):
         table = pyarrow.concat_tables(tables)
         return table.cast(pyarrow.schema([_wider(field) for field in table.schema]))
 
-    def _write(self, mode: str, rows: pyarrow.Table, position: int) -> None:
+    def _write(self, mode: Literal["append", "overwrite"], rows: pyarrow.Table, position: int) -> None:
         """Write rows and position."""
         import deltalake
 
@@ -139,7 +139,7 @@ class DeltaSink(Sink):
             deltalake.write_deltalake(
                 self.place,
                 rows,
-                mode=mode,  # type: ignore[arg-type]  # one of the two above
+                mode=mode,
                 schema_mode="overwrite" if mode == "overwrite" else "merge",
                 commit_properties=self._properties(position),
             )

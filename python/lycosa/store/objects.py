@@ -235,10 +235,11 @@ class ObjectSink(Sink):
             if self._made is None and self._is_folder:
                 self._made = obstore.store.LocalStore(self._local)
             if self._made is None:
-                more = {} if self._endpoint is None else {"endpoint": self._endpoint}
+                more: Any = {} if self._endpoint is None else {"endpoint": self._endpoint}
                 plain = self._endpoint is not None and self._endpoint.startswith("http://")
                 options: Any = {"allow_http": True} if plain else None
-                self._made = obstore.store.from_url(self._base, client_options=options, **more)
+                from_url: Any = obstore.store.from_url
+                self._made = from_url(self._base, client_options=options, **more)
             found = getattr(obstore, name)(self._made, *values)
             return list(found) if name == "list" else found
         except FileNotFoundError:

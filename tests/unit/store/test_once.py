@@ -62,7 +62,7 @@ def read_csv(text: bytes) -> list[str]:
 
 
 def ask(query: str) -> list[str]:
-    return [url for (url,) in duckdb.sql(query).fetchall()]
+    return [url for (url,) in duckdb.execute(query).fetchall()]
 
 
 def read_duckdb(path: Path) -> list[str]:
