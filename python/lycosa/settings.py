@@ -132,12 +132,8 @@ class ParseSettings(TypedDict, total=False):
     max_links: int
     max_link_bytes: int
     max_title_bytes: int
-    link_details: Sequence[Literal["anchor", "rel", "context", "place"]]
-    link_sources: Sequence[Literal["frames", "images", "feeds", "forms"]]
+    link_details: Sequence[Literal["anchor", "rel"]]
     max_decoded_bytes: int
-    text: Literal["lycosa", "density-paper"]
-    template_sites: int
-    refusals: bool
 
 
 class StoreSettings(TypedDict, total=False):

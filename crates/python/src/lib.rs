@@ -47,7 +47,6 @@ mod snapshots;
 mod store;
 mod story;
 mod takings;
-mod text;
 mod url;
 mod values;
 
@@ -80,7 +79,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     shards::register(m)?;
     cluster::register(m)?;
     pages::register(m)?;
-    text::register(m)?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<fetch::Proxies>()?;
     m.add_function(wrap_pyfunction!(fetch::keep_freed_memory, m)?)?;

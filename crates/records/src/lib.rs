@@ -26,7 +26,6 @@ mod response;
 pub mod samples;
 mod serial;
 mod terms;
-mod text;
 mod ticket;
 pub mod usage;
 pub mod v1;
@@ -45,6 +44,5 @@ pub use request::{
 };
 pub use response::{Certificate, Received, Response, Source, Times};
 pub use terms::{Price, is_refused_without_license, price};
-pub use text::PageText;
 pub use ticket::{Ticket, answering, declared, result_of};
 pub use usage::UsagePreference;
