@@ -239,14 +239,13 @@ impl Builder {
         let bytes = |span: Span| &self.bytes[span.start as usize..][..span.length as usize];
         let is_full =
             earlier.len() >= self.limits.attributes || self.tree.attributes.len() >= self.most_attributes;
-        // Asked for first: with many of them the comparison would cost more than the page.
-        let hash = |name: &[u8]| {
-            name.iter().fold(0u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
-        };
-        let hash = hash(bytes(attribute.name));
+        let hash = bytes(attribute.name)
+            .iter()
+            .fold(0u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
         let mut known = self.token.names.iter().zip(earlier);
         let mut is_known =
             || known.any(|(of, known)| *of == hash && bytes(known.name) == bytes(attribute.name));
+        // Asked for first: with many of them the comparison would cost more than the page.
         if is_full || is_known() {
             self.bytes.truncate(name as usize);
         } else {

@@ -170,7 +170,7 @@ impl Page {
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
         let mut probabilities = learnt.judge(&tree, &blocks, &kinds);
         let has_boilerplate = is_boilerplate.contains(&true);
-        let alone = has_boilerplate.then(|| choose(&blocks, &probabilities).0);
+        let mut alone = has_boilerplate.then(|| choose(&blocks, &probabilities).0);
         let flagged =
             probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
         flagged.for_each(|(probability, _)| *probability = 0.0);
@@ -178,8 +178,10 @@ impl Page {
         let is_empty = blocks.all.is_empty() && blocks.title.is_empty() && stated.is_empty();
         if !stated.is_empty() {
             // What is stated is said once.
-            for (block, is_it) in blocks.all.iter().zip(&mut is_chosen) {
-                *is_it &= !stated.contains(blocks.text_of(block));
+            for chosen in std::iter::once(&mut is_chosen).chain(&mut alone) {
+                for (block, is_it) in blocks.all.iter().zip(chosen) {
+                    *is_it &= !stated.contains(blocks.text_of(block));
+                }
             }
         }
         Page {
@@ -322,6 +324,11 @@ mod tests {
                 && text.ends_with("ninety metres can enter.\n"),
             "{text}"
         );
+        // Whatever is known of other pages: by this text pages are the same.
+        let said = r#"<p>Ships can enter.<script type="application/ld+json">{"text": "Ships can enter. The tide is low."}</script>"#;
+        let tree = parse(said, &Limits::default());
+        let blocks = Blocks::of(&tree);
+        assert_eq!(Page::of(tree, blocks, "", &[true]).text_alone(), page(said).text_alone());
         let photo = "<meta name=description content='A long description of a photo that says more than it'><p>A cat, Rome, 1953.</p>";
         assert_eq!(page(photo).text(), "A cat, Rome, 1953.\n");
     }

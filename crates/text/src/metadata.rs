@@ -61,7 +61,7 @@ struct Found<'a> {
     metas: Vec<(String, &'a str)>,
     title: String,
     /// The node behind the drawing that is read: titles in it are its own.
-    end_of_drawing: NodeId,
+    end_of_svg: NodeId,
     first_headings: Vec<String>,
     language: &'a str,
     canonical: &'a str,
@@ -122,8 +122,8 @@ impl<'a> Found<'a> {
             Tag::Html => {
                 self.language = attribute("lang").or_else(|| attribute("xml:lang")).unwrap_or_default()
             }
-            Tag::Svg if node >= self.end_of_drawing => self.end_of_drawing = tree.after(node),
-            Tag::Title if self.title.is_empty() && node >= self.end_of_drawing => {
+            Tag::Svg if node >= self.end_of_svg => self.end_of_svg = tree.after(node),
+            Tag::Title if self.title.is_empty() && node >= self.end_of_svg => {
                 self.title = text_of(tree, node)
             }
             Tag::H1 if self.first_headings.len() < ELEMENTS => self.first_headings.push(text_of(tree, node)),

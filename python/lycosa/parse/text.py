@@ -165,7 +165,6 @@ def extract(
         **stated,
         is_cut=page.is_cut,
         _page=page,
-        _is_of_other=False,
     )
     if slower is not None and found.confidence is not None and found.confidence < below and found.kind != "binary":
         text = slower(body, url)

@@ -36,20 +36,10 @@ pub(super) fn escaped_target(target: &str) -> String {
     escaped
 }
 
-/// Bytes that may be markup.
-const MARKUP: [bool; 256] = {
-    let (mut table, signs, mut index) = ([false; 256], b"\\`[]<*_~$&!", 0);
-    while index < signs.len() {
-        table[signs[index] as usize] = true;
-        index += 1;
-    }
-    table
-};
-
 /// Appends a word; what would be markup has a backslash before it.
 pub(super) fn escape(word: &str, out: &mut String) {
-    // Most words have no sign that may be markup.
-    if !word.bytes().any(|byte| MARKUP[usize::from(byte)]) {
+    // Most words have no sign at all.
+    if !word.bytes().any(|byte| byte.is_ascii_punctuation()) {
         return out.push_str(word);
     }
     let mut before = ' ';

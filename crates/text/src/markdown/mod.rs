@@ -174,17 +174,26 @@ impl<'a> Writer<'a> {
         // Short lines within many quotes would make much of little.
         self.prefixes += text.len();
         let cost = self.prefix.len() * (text.lines().count() + 1);
-        let is_flat = cost > self.prefixes;
-        self.prefixes -= if is_flat { 0 } else { cost };
-        let prefix = is_flat.then(|| std::mem::take(&mut self.prefix));
+        match self.prefixes.checked_sub(cost) {
+            Some(left) => {
+                self.prefixes = left;
+                self.write_lines(text);
+            }
+            None => {
+                let prefix = std::mem::take(&mut self.prefix);
+                self.write_lines(text);
+                self.prefix = prefix;
+            }
+        }
+    }
+
+    /// The same, whatever they cost.
+    fn write_lines(&mut self, text: &str) {
         self.separate();
         for line in text.lines() {
             self.line(line);
         }
         self.is_open = true;
-        if let Some(prefix) = prefix {
-            self.prefix = prefix;
-        }
     }
 
     /// An empty line before the next block.

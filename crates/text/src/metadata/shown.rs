@@ -2,6 +2,7 @@
 
 use lycosa_dom::{NONE, NodeId, Tag, Tree};
 
+use crate::blocks::is_left_out;
 use crate::dates::{self, Day};
 
 /// Characters of a text that is a date with some words, at most.
@@ -97,17 +98,8 @@ fn named(tree: &Tree, text: NodeId) -> Option<bool> {
         if node == NONE {
             break;
         }
-        if matches!(
-            tree.tag(node),
-            Tag::Script
-                | Tag::Style
-                | Tag::Option
-                | Tag::Nav
-                | Tag::Footer
-                | Tag::Aside
-                | Tag::Template
-                | Tag::Title
-        ) {
+        let is_apart = matches!(tree.tag(node), Tag::Nav | Tag::Footer | Tag::Aside | Tag::Title);
+        if is_apart || is_left_out(tree, node) {
             return None;
         }
         for (name, value) in tree.attributes(node) {
