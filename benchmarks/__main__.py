@@ -23,6 +23,7 @@ BENCHMARKS = {
     "crawl": "a static site: CPU a page of Lycosa, Scrapy and a hand-written loop; simnet's ceiling",
     "crawl_costs": "CPU a page of a whole crawl, start included: 27 KB by HTTP, 240 KB by HTTPS",
     "dispatch": "master and download servers: decisions, admission, CPU a page beside a crawl's and Celery's",
+    "extract": "main text of pages that the models have not seen, beside eight extractors: word F1 by kind, CPU",
     "fetch": "CPU a request of the fetch alone beside wrk, h2load, aiohttp, httpx: HTTP/1.1, TLS, HTTP/2, handshakes",
     "flat_line": "three services that want more than their quotas: how even their starts are, by both policies",
     "hosts": "10 million hosts of 3 URLs each: memory of hosts, domains, known and waiting URLs under 1 GiB",

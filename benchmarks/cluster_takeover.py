@@ -42,6 +42,10 @@ pages = false
 """
 
 
+#: What the sites answer: if all said the same, workers would suspect a captive portal, and record nothing meanwhile.
+_ANSWERS = 'location / { return 404 "$server_addr$request_uri"; }'
+
+
 def takeovers(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """Fill a cluster of one worker; add another one; kill the first one."""
     from tests.cluster.kafka import Kafka
@@ -52,14 +56,14 @@ def takeovers(report: Report, options: Options, cores: Cores, folder: Path) -> N
     site = own / "site"
     site.mkdir()
     with (
-        nginx.serving(site, own / "nginx", cores.server, addresses=ADDRESSES) as root,
+        nginx.serving(site, own / "nginx", cores.server, lines=_ANSWERS, addresses=ADDRESSES) as root,
         Kafka() as kafka,
         Cluster(kafka, "takeover", _JOB, PARTITIONS, cores, own) as cluster,
     ):
         first = cluster.add(512)
         cluster.wait_until_shared()
-        _fill(cluster, urlsplit(root).port or 0, count)
-        _wait_for_snapshots(cluster)
+        filled = _fill(cluster, urlsplit(root).port or 0, count)
+        _wait_for_snapshots(cluster, filled)
         second = cluster.add(512)
         cluster.wait_until_shared(WITHIN)
         came = _takeover(second)
@@ -92,8 +96,8 @@ def _takeover(worker: Any) -> tuple[float, float]:
     return total / max(taken, 1.0), metric(worker, "lycosa_worker_longest_takeover_seconds")
 
 
-def _fill(cluster: Cluster, port: int, count: int) -> None:
-    """Give the workers URLs, and wait until all are known."""
+def _fill(cluster: Cluster, port: int, count: int) -> set[int]:
+    """Give the workers URLs, and wait until all are known; returns the partitions that have some."""
     from confluent_kafka import Producer
     from lycosa import _core
     from lycosa.cluster.topics import Topics
@@ -102,13 +106,14 @@ def _fill(cluster: Cluster, port: int, count: int) -> None:
     topics, partitions = Topics(cluster.name), _core.Partitions(PARTITIONS, "domain")
     producer = Producer({**cluster.connection, "enable.idempotence": True, "linger.ms": 50})
     progress(f"{count:,} URLs are given to the workers")
-    of_each = count // ADDRESSES
+    of_each, filled = count // ADDRESSES, set[int]()
     for address in range(1, ADDRESSES + 1):
         root = f"http://127.0.0.{address}:{port}"
         for at in range(0, of_each, PIECE):
             piece = Requests([Request(f"{root}/{page}") for page in range(at, min(at + PIECE, of_each))])
             for partition, some in partitions.split_requests(piece).items():
                 producer.produce(topics.links, some.encode(), partition=partition)
+                filled.add(partition)
         producer.poll(0)
         producer.flush(60)
     until, known = time.monotonic() + WITHIN, 0
@@ -118,15 +123,21 @@ def _fill(cluster: Cluster, port: int, count: int) -> None:
         time.sleep(1)
         known = cluster.status()["counts"]["known"]
     progress(f"{known:,} URLs are known")
+    return filled
 
 
-def _wait_for_snapshots(cluster: Cluster) -> None:
-    """Wait until each partition that knows something has a snapshot of now or later."""
+def _wait_for_snapshots(cluster: Cluster, filled: set[int]) -> None:
+    """Wait until each partition with URLs has a snapshot of now or later. Others have nothing new to save."""
     began, until = time.time(), time.monotonic() + WITHIN
     while time.monotonic() < until:
-        folders = [folder for folder in cluster.state.iterdir() if folder.name.isdigit()]
-        newest = [max((one.stat().st_mtime for one in folder.iterdir()), default=0.0) for folder in folders]
-        if newest and min(newest) > began:
+        if all(_newest_snapshot(cluster, partition) > began for partition in filled):
             return
         time.sleep(0.5)
     raise BenchmarkError(f"no new snapshots of all partitions after {WITHIN:g} s")
+
+
+def _newest_snapshot(cluster: Cluster, partition: int) -> float:
+    """When the newest snapshot of a partition was written; 0: it has none."""
+    folder = cluster.state / str(partition)
+    times = (one.stat().st_mtime for one in folder.iterdir()) if folder.is_dir() else iter(())
+    return max(times, default=0.0)

@@ -51,6 +51,7 @@ MAX_BYTES = {
     "cache_file": 512,
     "codings": 1_536,
     "html": 2_048,
+    "text": 2_048,
     "charset": 1_536,
     "headers": 1_024,
     "redirect": 1_024,

@@ -162,6 +162,7 @@ def sources(corpora: Path) -> dict[str, Iterator[bytes]]:
     fields = [head.split(b"\r\n\r\n")[0] for head in heads]
     return {
         "html": (b"\0" + page for page in html),
+        "text": (bytes([number % 32]) + page for number, page in enumerate(html)),
         "charset": charsets(corpora),
         "url": urls(corpora),
         "redirect": (b"\0" + seed for seed in urls(corpora)),

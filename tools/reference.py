@@ -26,6 +26,7 @@ ADVICE = {
     "responses": "The site does not send a usable response; limits: `fetch.max_*`, `parse.max_*`, `politeness.max_redirects`.",
     "rules": "The job forbids it: `allow_addresses`, `allow_ports`, `politeness.block_list`, `fetch.content_types`, `politeness.domain_pages`.",
     "robots": "The site forbids it. `robots-disallowed` and `usage-refused` (a use of the page for which the job crawls) are final; `robots-unreachable` is one until `--retry-failed` opens it again.",
+    "refusals": "The site answered with a page that is no content ([text.md](text.md#which-pages-are-no-content)): no output of pages has it. `parse.refusals = false` keeps such pages.",
     "ended": "Such URLs wait and are fetched when the crawl is resumed.",
 }
 
@@ -44,6 +45,7 @@ REPORT = {
     "paid",
     "licenses": "responses that asked for a licence (`WWW-Authenticate: License`, RSL)",
     "bounds": "pages of which a part was left out (links, title-bytes, …), by bound: `count`, and the `first` URLs",
+    "refusals": "pages that are no content, by kind: `count`, and the `first` URLs",
     "mean_seconds": "means over all responses, by phase: name, connect, tls, first_byte, body",
     "sessions": "number of sessions: the first one and each resumption",
     "seconds": "duration of all sessions",
@@ -276,7 +278,7 @@ def outputs_page() -> str:
         "| write nothing | `-o none`: the way to resume a crawl whose recorded output is a sink from Python, which only Python can pass again |",
         '| choose the columns | `--set \'store.fields=["url","status","text"]\'` |',
         f"| leave bodies out | the usual columns without `body`: `--set 'store.fields=[{without_body}]'` |",
-        "| get the text of pages | add `text` to `store.fields`; it is the decoded body, not the article |",
+        "| get the text of pages | add `main_text`, or `markdown`, to `store.fields` ([text.md](text.md)); `text` is the decoded body |",
         "| read the result in Python | *Read outputs in Python* |",
         "| add an output later | *Add an output to a crawl that already ran* |",
         "| write to a database | a sink of your own: [extending.md](extending.md#a-sink) |",
@@ -315,8 +317,8 @@ def outputs_page() -> str:
             for name, meaning in _core.COLUMNS.items()
         ),
         "",
-        "`text` is the whole body decoded to Unicode: of an HTML page its HTML with all tags. There is no main text (the article",
-        "without navigation) yet; pass `text` to an extractor such as trafilatura.",
+        "`text` is the whole body decoded to Unicode: of an HTML page its HTML with all tags. `main_text` is what the page says, without",
+        "navigation: see [Text](text.md).",
         "",
         *USES_AND_LINKS.splitlines(),
         "",

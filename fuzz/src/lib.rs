@@ -29,7 +29,7 @@ pub use local_names::local_names;
 pub use logs::{log, log_repair};
 pub use names::{message, name, question};
 pub use packets::packets;
-pub use pages::{charset, headers, html, redirect};
+pub use pages::{charset, headers, html, redirect, text};
 pub use records::records;
 pub use responses::response;
 pub use sites::{cookies, retry_after, robots};
@@ -57,6 +57,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("codings", codings),
     ("response", response),
     ("html", html),
+    ("text", text),
     ("charset", charset),
     ("headers", headers),
     ("redirect", redirect),

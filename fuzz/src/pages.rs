@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use lycosa_parse::{Settings, decode_text, detect, parse};
+use lycosa_parse::{Settings, Sources, TextMethod, decode_text, detect, parse};
 use lycosa_records::{Head, Outcome, Received, Request, Response, Route, Times};
 use lycosa_url::{CrawlUrl, FailureKind, MAX_URL_BYTES};
 
@@ -59,6 +59,39 @@ pub fn html(data: &[u8]) {
     assert!(is_html || (page.links.is_empty() && page.title.is_none() && page.canonical.is_none()));
 }
 
+/// Invariant: any bytes are a page whose text, Markdown and metadata are within limits that follow from its size, or that is told to
+/// be no content. The first byte says what is read.
+pub fn text(data: &[u8]) {
+    let (first, body) = data.split_first().unwrap_or((&0, &[]));
+    let has = |bit: u8| first & bit != 0;
+    let settings = Settings {
+        anchors: true,
+        contexts: has(1),
+        places: has(2),
+        sources: Sources::named(["frames", "images", "feeds", "forms"]),
+        text: Some(if has(4) { TextMethod::DensityPaper } else { TextMethod::Lycosa }),
+        markdown: has(8),
+        refusals: has(16),
+        ..settings()
+    };
+    let head = head(&[("content-type".into(), "text/html; charset=utf-8".as_bytes().into())]);
+    // A block of one letter has some hundred numbers.
+    let memory = FIXED_BYTES + 1_024 * body.len() + 2 * MAX_LINKS * MAX_URL_BYTES;
+    let page = within(body.len(), memory, || parsed("http://example.com/a/b?c", 200, head, body, &settings));
+    if let Err(failure) = &page.response.result {
+        assert!(settings.refusals && failure.kind.is_refusal(), "{failure:?}");
+        return;
+    }
+    links(&page, &settings);
+    let said = page.text.as_ref().expect("text is asked for");
+    assert!(said.text.len() <= 4 * body.len() + 4, "{} bytes of text", said.text.len());
+    assert!(said.markdown.is_empty() || has(8));
+    assert!(said.confidence <= 1_000);
+    for day in [&said.published, &said.modified] {
+        assert!(day.is_empty() || (day.len() == 10 && day.is_ascii()), "{day:?}");
+    }
+}
+
 /// What holds for the links of a page.
 fn links(page: &Outcome, settings: &Settings) {
     assert!(page.links.len() <= MAX_LINKS);
@@ -78,8 +111,8 @@ fn links(page: &Outcome, settings: &Settings) {
         let said = link.details;
         assert!(settings.anchors || said.anchor.is_empty());
         assert!(settings.rels || said.rel.is_empty());
-        assert!(said.context.is_empty());
-        kept += said.anchor.len() + said.rel.len();
+        assert!(settings.contexts || said.context.is_empty());
+        kept += said.anchor.len() + said.rel.len() + said.context.len();
     }
     assert!(kept <= LINK_BYTES, "{kept} bytes of what links say");
 }
@@ -167,7 +200,13 @@ type Field = (Box<str>, Box<[u8]>);
 
 /// Small limits of a page.
 fn settings() -> Settings {
-    Settings { links: MAX_LINKS, link_bytes: LINK_BYTES, title_bytes: TITLE_BYTES, ..Settings::default() }
+    let limits = Settings {
+        links: MAX_LINKS,
+        link_bytes: LINK_BYTES,
+        title_bytes: TITLE_BYTES,
+        ..Settings::default()
+    };
+    Settings { refusals: false, ..limits }
 }
 
 /// A page as it comes from fetch, after parsing with small limits.

@@ -97,6 +97,7 @@ proptest! {
     #[test]
     fn html(first in any::<u8>(), body in text(HTML, 40)) {
         lycosa_fuzz::html(&[&[first], &body[..]].concat());
+        lycosa_fuzz::text(&[&[first], &body[..]].concat());
         lycosa_fuzz::charset(&body);
     }
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lycosa.limits import BandwidthLimit, RateLimit
     from lycosa.middleware import DefaultHeaders, ItemMiddleware, Middleware, Way
     from lycosa.names import resolve, resolve_stream
+    from lycosa.parse.text import Extracted, extract
     from lycosa.session import Crawl, crawl
     from lycosa.signals import HostSlowed, JobPaused, JobResumed, PageFetched
     from lycosa.sink import Sink
@@ -40,6 +41,7 @@ __all__ = [
     "BandwidthLimit",
     "Crawl",
     "DefaultHeaders",
+    "Extracted",
     "HostSlowed",
     "HttpCache",
     "ItemMiddleware",
@@ -69,6 +71,7 @@ __all__ = [
     "Way",
     "__version__",
     "crawl",
+    "extract",
     "resolve",
     "resolve_stream",
 ]
@@ -79,6 +82,7 @@ _LATER = {
     "BandwidthLimit": "limits",
     "Crawl": "session",
     "DefaultHeaders": "middleware",
+    "Extracted": "parse.text",
     "HostSlowed": "signals",
     "HttpCache": "http_cache",
     "ItemMiddleware": "middleware",
@@ -92,6 +96,7 @@ _LATER = {
     "Stages": "stages",
     "Way": "middleware",
     "crawl": "session",
+    "extract": "parse.text",
     "resolve": "names",
     "resolve_stream": "names",
 }

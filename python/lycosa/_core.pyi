@@ -17,6 +17,7 @@ __all__ = [
     "Clock",
     "DnsServer",
     "Entries",
+    "ExtractedPage",
     "FailedUrls",
     "Fetcher",
     "Frontier",
@@ -67,6 +68,8 @@ __all__ = [
     "domain_of",
     "enter_private_namespaces",
     "export_log",
+    "extract_page",
+    "fingerprint",
     "identity_key",
     "identity_of",
     "import_log",
@@ -174,6 +177,19 @@ def export_log(directory: str | PathLike[str], file: str | PathLike[str]) -> dic
     Replaces an existing file. Returns counts: entries, seeds, pages, robots, leases, skipped (damaged bytes of the
     log), complete. Raises StorageFull, JobVersionError, StorageError.
     """
+
+def extract_page(
+    body: bytes,
+    url: str = "",
+    content_type: str | None = None,
+    method: str = "lycosa",
+    status: int = 200,
+    headers: list[tuple[str, str]] = ...,
+) -> ExtractedPage:
+    """Read a page. See ``lycosa.extract``."""
+
+def fingerprint(text: str) -> tuple[int, bytes]:
+    """Return simhash and digest of a text. See ``lycosa.parse.text.Extracted``."""
 
 def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dict[str, Any]:
     """Create a log from a file of ``export_log``; the directory must not have one yet.
@@ -768,6 +784,30 @@ class Outcomes:
 
         ``columns`` has those of all records.
         """
+
+@final
+class ExtractedPage:
+    """What a page says."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def confidence(self) -> float | None: ...
+    @property
+    def refusal(self) -> str | None: ...
+    @property
+    def simhash(self) -> int: ...
+    @property
+    def digest(self) -> bytes | None: ...
+    @property
+    def is_cut(self) -> bool: ...
+    def __deepcopy__(self, memo: object) -> ExtractedPage: ...
+    def metadata(self) -> list[tuple[str, str]]: ...
+    def markdown(self, links: bool, images: bool) -> str | None: ...
+    def blocks(self) -> list[tuple[str, int, str]]: ...
+    def posts(self) -> list[tuple[str, str, str, str]]: ...
 
 @final
 class Entries:

@@ -424,10 +424,36 @@ class Parse(Section):
     max_links: int = Field(10_000, ge=0, le=1_000_000, description="links of one page")
     max_link_bytes: Bytes = Field(MIB, ge=8_192, le=1024 * MIB, description="size of the links of one page")
     max_title_bytes: Bytes = Field(1_024, ge=0, le=MIB, description="size of a title")
-    link_details: tuple[Literal["anchor", "rel"], ...] = Field(
-        (), description="what is stored of a link beside its URL: anchor, its text; rel, its rel values"
+    link_details: tuple[Literal["anchor", "rel", "context", "place"], ...] = Field(
+        (),
+        description="what is stored of a link beside its URL: anchor, its text; rel, its rel values; context, the "
+        "text around it; place, the part of the page that it is in (navigation, header, content, aside, footer)",
+    )
+    link_sources: tuple[Literal["frames", "images", "feeds", "forms"], ...] = Field(
+        ("frames",),
+        description="what gives links beside those that lead from page to page: frames, the pages in them; images, "
+        "in all sizes, also those that scripts would load later; feeds that the head names (RSS, Atom, JSON); forms "
+        "that send nothing but a URL",
     )
     max_decoded_bytes: Bytes = Field(32 * MIB, ge=1, le=1024 * MIB, description="size of a decoded body")
+    text: Literal["lycosa", "density-paper"] = Field(
+        "lycosa",
+        description="how the main text of a page is found, where outputs have main_text or another column that is "
+        "made of it: lycosa, by trained models; density-paper, as published",
+    )
+    template_sites: int = Field(
+        1_000,
+        ge=0,
+        le=20_000,
+        description="hosts of which is learnt what their pages have in common, which is no main text; each takes up "
+        "to 35 KB, beside `memory`. Where there are more, the one that was longest without a page is forgotten. "
+        "0: none",
+    )
+    refusals: bool = Field(
+        True,
+        description="whether a page that is no content (a challenge, a block, a login, a parked domain, a page that "
+        "is not there) is a failure although its status is one of success",
+    )
 
 
 class Frontier(Section):

@@ -132,8 +132,12 @@ class ParseSettings(TypedDict, total=False):
     max_links: int
     max_link_bytes: int
     max_title_bytes: int
-    link_details: Sequence[Literal["anchor", "rel"]]
+    link_details: Sequence[Literal["anchor", "rel", "context", "place"]]
+    link_sources: Sequence[Literal["frames", "images", "feeds", "forms"]]
     max_decoded_bytes: int
+    text: Literal["lycosa", "density-paper"]
+    template_sites: int
+    refusals: bool
 
 
 class StoreSettings(TypedDict, total=False):

@@ -7,8 +7,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -62,14 +62,30 @@ def ended(*groups: Stage | Workers) -> Iterator[None]:
             group.close()
 
 
-def metric(port: int, name: str) -> float:
-    """A figure that a worker tells."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+def parsed(port: int) -> float:
+    """Responses that a parser has parsed; 0 before it tells."""
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
-    return float(next(line.split()[-1] for line in lines if line.startswith(f"{name} ")))
+        return float(next(line.split()[-1] for line in lines if line.startswith("lycosa_parser_responses_total ")))
+    return 0.0
 
 
-@pytest.mark.timeout(240)
+def is_ready(port: int) -> bool:
+    """Whether a worker has partitions."""
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10):
+        return True
+    return False
+
+
+def wait_until(holds: Callable[[], bool], seconds: float) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.timeout(300)
 def test_stages_apart_lose_nothing_whichever_of_them_dies(kafka: Kafka, tmp_path: Path) -> None:
     topics = Topics("stages")
     port = free_port()
@@ -84,10 +100,16 @@ def test_stages_apart_lose_nothing_whichever_of_them_dies(kafka: Kafka, tmp_path
         state = ["--state", str(tmp_path / "state"), *(f"--output={output}/" for output in outputs)]
         writers = Stage(kafka, job, "stages", "--stages", "store", *state)
         with ended(lanes, parsers, writers):
-            for stage in (lanes, parsers, writers):
+            for stage in (parsers, writers):
                 stage.start()
                 stage.start()
             parsers.start("--http", f"127.0.0.1:{port}")
+            # Lanes whose first copies nobody reads would parse for themselves for longer than this crawl takes.
+            wait_until(lambda: is_ready(port), 60)
+            lanes.start()
+            lanes.start()
+            # More than the copies by which lanes see whether somebody answers.
+            wait_until(lambda: parsed(port) > 50, 60)
             for _ in range(2):
                 time.sleep(3)
                 parsers.kill()
@@ -100,8 +122,6 @@ def test_stages_apart_lose_nothing_whichever_of_them_dies(kafka: Kafka, tmp_path
             wait_until_complete(topics, kafka, lanes)
             for worker in list(lanes.all):
                 assert lanes.end(worker, signal.SIGTERM) == 0
-            # More than the copies by which lanes see whether somebody answers.
-            assert metric(port, "lycosa_parser_responses_total") > 50
             parsers.stop()
             writers.stop()
             lanes.outputs = outputs

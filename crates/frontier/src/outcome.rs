@@ -238,7 +238,7 @@ impl<R: Resolve> Frontier<R> {
         if pause > 0 {
             self.hosts[id].pace.delay_until(at.saturating_add(pause));
         }
-        if let Ok(received) = &page.response.result {
+        if let Some(received) = page.answer() {
             self.politeness.received(received.bytes(), at);
         }
         // How long this crawl waits until it tries again is not what others owe the site.

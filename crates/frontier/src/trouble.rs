@@ -237,8 +237,13 @@ impl Trouble {
             }
             // It says nothing about the site, which was not asked.
             Err(failure) if failure.kind == FailureKind::ProxyFailed => return 0,
-            Err(failure) if failure.kind.is_transient() => failure.clone(),
+            // Nor does what one page says in place of content: the site has answered.
+            Err(failure) if failure.kind.is_transient() && !failure.kind.is_refusal() => failure.clone(),
             Ok(_) if may_pass(page) => return self.patience.of(&queue.host).url_pause(0),
+            // Also by what it says: a challenge, a block or a limit asks for less.
+            Err(failure) if failure.kind.is_refusal() && failure.kind.is_trouble() => {
+                return self.patience.of(&queue.host).url_pause(0);
+            }
             _ => {
                 if word(page) == Word::Answered {
                     // It was asked whether it is there: from now on each URL has its own tries.

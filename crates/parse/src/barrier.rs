@@ -11,13 +11,18 @@ use lycosa_url::{Failure, FailureKind};
 pub fn guard(response: Response, fill: impl FnOnce(&mut Outcome)) -> Outcome {
     let mut outcome = Outcome::new(response);
     // Data that `fill` left inconsistent is dropped below; of the response, only the result can have changed.
-    match catch_unwind(AssertUnwindSafe(|| fill(&mut outcome))) {
+    match caught(|| fill(&mut outcome)) {
         Ok(()) => outcome,
-        Err(panic) => {
-            let failure = Failure::new(FailureKind::ParseFailed, reason(&*panic));
+        Err(reason) => {
+            let failure = Failure::new(FailureKind::ParseFailed, reason);
             Outcome::new(Response { result: Err(failure), ..outcome.response })
         }
     }
+}
+
+/// Does something; if it panics, the message of that in one line. What it has changed until then may be inconsistent.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| reason(&*panic))
 }
 
 /// The message of a panic, in one line.

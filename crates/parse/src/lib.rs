@@ -6,17 +6,20 @@
 mod barrier;
 mod charset;
 mod directives;
+mod found;
 mod html;
+mod page;
 mod settings;
+mod tree;
 
 use bytes::Bytes;
 use lycosa_records::usage::{UsagePreference, refused_use, restrict};
 use lycosa_records::{MAX_ROBOTS_BYTES, Outcome, Purpose, Received, Response};
 use lycosa_url::{Base, CrawlUrl, Failure, FailureKind};
 
-pub use barrier::guard;
+pub use barrier::{caught, guard};
 pub use charset::{decode_text, decode_text_within, detect};
-pub use settings::{MEMORY_BYTES, Settings};
+pub use settings::{MEMORY_BYTES, Settings, Source, Sources, TextMethod};
 
 /// Parses one response. `decoded`: its body without content coding, or why it did not decode.
 pub fn parse(response: Response, decoded: Result<Bytes, Failure>, settings: &Settings) -> Outcome {
@@ -72,7 +75,8 @@ fn read_all(outcome: &mut Outcome, decoded: Result<Bytes, Failure>, settings: &S
         let encoding = charset::detect(received.head.get("content-type").as_deref(), &body);
         outcome.charset = Some(encoding.name().into());
         if kind == MediaType::Html {
-            html::read(&body, encoding, outcome, settings);
+            let is_xml = received.head.media_type() == XHTML;
+            page::read(&body, encoding, is_xml, outcome, settings);
         }
     }
     let stated = outcome.response.request.usage.iter().map(|(usage, allowed)| (&**usage, *allowed));
@@ -113,6 +117,9 @@ fn redirect(url: &CrawlUrl, received: &Received) -> Result<Option<CrawlUrl>, Fai
     })
 }
 
+/// The media type of HTML that is written as XML.
+pub const XHTML: &str = "application/xhtml+xml";
+
 /// The media type of a body, as far as the parser distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MediaType {
@@ -128,7 +135,7 @@ impl MediaType {
     /// Determines the type from Content-Type or, if there is none, from the first byte.
     fn of(received: &Received, body: &[u8]) -> Self {
         match &*received.head.media_type() {
-            "text/html" | "application/xhtml+xml" => MediaType::Html,
+            "text/html" | XHTML => MediaType::Html,
             "" if body.trim_ascii_start().first() == Some(&b'<') => MediaType::Html,
             "" => MediaType::Other,
             "application/xml" | "application/javascript" => MediaType::Text,

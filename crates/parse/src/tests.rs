@@ -7,6 +7,11 @@ use super::*;
 
 /// A page at `http://example.com/dir/page` with these headers and this body.
 fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Outcome {
+    page_with(status, headers, body, &Settings::default())
+}
+
+/// The same, with settings.
+fn page_with(status: u16, headers: &[(&str, &str)], body: &[u8], settings: &Settings) -> Outcome {
     let request =
         Request { lease: 1, ..Request::get(CrawlUrl::parse("http://example.com/dir/page").unwrap()) };
     let head = Head::of("HTTP/1.1", headers.iter().copied()).unwrap();
@@ -20,7 +25,7 @@ fn page(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Outcome {
         times: Times::default(),
         result: Ok(received),
     };
-    parse(response, Ok(body), &Settings::default())
+    parse(response, Ok(body), settings)
 }
 
 fn html(body: &str) -> Outcome {
@@ -322,5 +327,89 @@ proptest! {
     #[test]
     fn any_markup_gives_a_page(body in "(<[/!a-z]{0,6}( [a-z]{1,4}=[\"']?[a-z&;#:/]{0,8}[\"']?)?>?|[a-z ]{0,4}){0,40}") {
         html(&body);
+    }
+}
+
+#[test]
+fn what_is_in_noscript_is_read_however_many_there_are() {
+    let many: String = (0..300).map(|n| format!("<noscript><a href=/{n}>x</a></noscript>")).collect();
+    assert_eq!(html(&many).links.len(), 300);
+    let blank = "<noscript>a</noscript>".repeat(50_000);
+    let begin = std::time::Instant::now();
+    assert_eq!(html(&blank).links.len(), 0);
+    assert!(begin.elapsed().as_secs() < 10);
+}
+
+#[test]
+fn the_text_of_a_link_is_what_stands_in_it() {
+    let settings = Settings { anchors: true, ..Settings::default() };
+    let body = "<a href=/p><img data-src=x><noscript><img src=x></noscript> Title</a>";
+    let page = page_with(200, &[("content-type", "text/html")], body.as_bytes(), &settings);
+    assert_eq!(page.links.iter().next().map(|link| link.details.anchor.to_owned()).as_deref(), Some("Title"));
+}
+
+/// A crawl that wants the text of pages.
+fn with_text() -> Settings {
+    Settings { text: Some(TextMethod::Lycosa), refusals: true, ..Settings::default() }
+}
+
+#[test]
+fn a_page_that_is_refused_keeps_what_its_site_asks_for() {
+    let headers = [("content-type", "text/html"), ("retry-after", "3600")];
+    let body = b"<title>429 Too Many Requests</title><h1>429 Too Many Requests</h1><hr>nginx";
+    for settings in [with_text(), Settings { refusals: true, ..Settings::default() }] {
+        let page = page_with(429, &headers, body, &settings);
+        assert_eq!(page.failure().map(|failure| failure.kind), Some(FailureKind::PageRateLimited));
+        let answer = page.answer().unwrap();
+        assert_eq!((answer.status, answer.head.get("retry-after").as_deref()), (429, Some("3600")));
+        assert!(page.text.is_none() && page.links.is_empty());
+    }
+}
+
+#[test]
+fn a_page_of_a_crawl_has_its_text() {
+    let text =
+        "The harbour was rebuilt after the flood, and ships of up to ninety metres can enter it. ".repeat(6);
+    let body =
+        format!("<title>The harbour</title><a href=/x>x</a><article><h1>The harbour</h1><p>{text}</article>");
+    let page = page_with(200, &[("content-type", "text/html")], body.as_bytes(), &with_text());
+    let found = page.text.as_deref().unwrap();
+    assert!(found.text.contains("rebuilt") && &*found.headline == "The harbour", "{found:?}");
+    assert_eq!(page.links.len(), 1);
+    let again = page_with(200, &[("content-type", "text/html")], b"", &with_text());
+    assert_eq!(again.text.map(|text| text.digest), Some("".into()), "pages without a text are no duplicates");
+}
+
+#[test]
+fn bytes_that_are_no_text_have_none_whatever_they_are_said_to_be() {
+    let page = page_with(
+        200,
+        &[("content-type", "text/html")],
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0",
+        &with_text(),
+    );
+    assert_eq!(page.text.map(|text| text.kind), Some("binary".into()));
+    let utf16: Vec<u8> = "<p>Text of a page".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let page = page_with(200, &[("content-type", "text/html; charset=utf-16le")], &utf16, &with_text());
+    assert_ne!(page.text.map(|text| text.kind), Some("binary".into()));
+}
+
+#[test]
+fn links_of_bytes_that_are_no_text_are_found_whether_a_text_is_wanted_or_not() {
+    let body = [&[0; 60][..], b"<a href=/x>x</a>"].concat();
+    for settings in [with_text(), Settings::default()] {
+        let page = page_with(200, &[("content-type", "text/html")], &body, &settings);
+        assert_eq!(links(&page), [("http://example.com/x", false)]);
+    }
+}
+
+#[test]
+fn a_script_of_xhtml_may_end_with_its_tag() {
+    let body = b"<html><head><script src='a.js'/><title>T</title></head><body><a href='/x'>The harbour</a></body></html>";
+    for settings in [with_text(), Settings::default()] {
+        let page = page_with(200, &[("content-type", "application/xhtml+xml")], body, &settings);
+        assert_eq!((links(&page).len(), page.title.as_deref()), (1, Some("T")));
+        let page = page_with(200, &[("content-type", "text/html")], body, &settings);
+        assert_eq!(links(&page).len(), 0, "the rest of the page is its script");
     }
 }

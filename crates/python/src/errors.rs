@@ -90,6 +90,11 @@ pub(crate) fn ended(what: &str, error: &std::io::Error) -> PyErr {
     ))
 }
 
+/// A page makes a library panic.
+pub(crate) fn unreadable(url: &str, reason: &str) -> PyErr {
+    LycosaError::new_err(format!("{}: {reason}", if url.is_empty() { "the page" } else { url }))
+}
+
 /// The system's error as Python has it: by its number.
 pub(crate) fn os(error: &std::io::Error) -> PyErr {
     match error.raw_os_error() {

@@ -12,6 +12,8 @@ use lycosa_frontier::{KeyKind, Scope};
 use lycosa_names::cache::compact::{CompactCache, CompactError, CompactSettings};
 use lycosa_names::cache::{NameCache, Seconds};
 use lycosa_names::{Families, Nameserver};
+use lycosa_parse::{Sources, TextMethod};
+use lycosa_text::templates::Templates;
 use lycosa_url::{AddressPolicy, CanonicalRules, Clock, Network, product_token};
 use pyo3::prelude::*;
 
@@ -25,6 +27,10 @@ const SHORTEST_TIMEOUT: f64 = 1.0;
 
 /// Names that a compact cache is made for at least.
 const LEAST_COMPACT: usize = 1_000;
+
+/// Columns of what a page states of itself, and of the fingerprints of its text.
+const METADATA: &[&str] = &["headline", "author", "published", "modified", "language", "description", "site"];
+const FINGERPRINTS: &[&str] = &["simhash", "text_digest"];
 
 /// The settings that the core knows.
 #[derive(FromPyObject)]
@@ -43,6 +49,7 @@ pub(crate) struct Job {
     fetch: FetchSettings,
     parse: ParseSettings,
     url: UrlSettings,
+    store: StoreSettings,
 }
 
 /// `[names]`.
@@ -163,6 +170,10 @@ struct ParseSettings {
     max_title_bytes: usize,
     max_decoded_bytes: usize,
     link_details: Vec<String>,
+    link_sources: Vec<String>,
+    text: String,
+    template_sites: usize,
+    refusals: bool,
 }
 
 impl ParseSettings {
@@ -170,6 +181,12 @@ impl ParseSettings {
     fn has_detail(&self, name: &str) -> bool {
         self.link_details.iter().any(|detail| detail == name)
     }
+}
+
+/// `[store]`, as far as the core's parser knows it.
+#[derive(FromPyObject)]
+struct StoreSettings {
+    fields: Vec<String>,
 }
 
 /// `[url]`.
@@ -387,11 +404,42 @@ impl Job {
             title_bytes: self.parse.max_title_bytes,
             anchors: self.parse.has_detail("anchor"),
             rels: self.parse.has_detail("rel"),
+            contexts: self.parse.has_detail("context"),
+            places: self.parse.has_detail("place"),
+            sources: Sources::named(self.parse.link_sources.iter().map(String::as_str)),
             rules: self.rules(),
             memory_bytes: lycosa_parse::MEMORY_BYTES,
             agent: product(&self.user_agent).into(),
             uses: self.uses("drop"),
             ignored_uses: self.uses("ignore"),
+            text: self.text_method(),
+            markdown: self.has_column(&["markdown"]),
+            metadata: self.has_column(METADATA),
+            fingerprints: self.has_column(FINGERPRINTS),
+            refusals: self.parse.refusals,
+            templates: self.templates(),
+        }
+    }
+
+    /// Whether outputs have one of some columns.
+    fn has_column(&self, columns: &[&str]) -> bool {
+        self.store.fields.iter().any(|field| columns.contains(&field.as_str()))
+    }
+
+    /// What pages of a site have in common, if main texts are looked for.
+    fn templates(&self) -> Option<Arc<Templates>> {
+        let sites = self.parse.template_sites;
+        let is_wanted = sites > 0 && self.text_method() == Some(TextMethod::Lycosa);
+        is_wanted.then(|| Arc::new(Templates::new(sites)))
+    }
+
+    /// How the main text of pages is found, if outputs have something that is made of it.
+    fn text_method(&self) -> Option<TextMethod> {
+        let of_text = [&["main_text", "markdown", "kind", "confidence"], METADATA, FINGERPRINTS];
+        match self.parse.text.as_str() {
+            _ if !of_text.iter().any(|columns| self.has_column(columns)) => None,
+            "density-paper" => Some(TextMethod::DensityPaper),
+            _ => Some(TextMethod::Lycosa),
         }
     }
 

@@ -47,6 +47,7 @@ mod snapshots;
 mod store;
 mod story;
 mod takings;
+mod text;
 mod url;
 mod values;
 
@@ -79,6 +80,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     shards::register(m)?;
     cluster::register(m)?;
     pages::register(m)?;
+    text::register(m)?;
     m.add_class::<fetch::Fetcher>()?;
     m.add_class::<fetch::Proxies>()?;
     m.add_function(wrap_pyfunction!(fetch::keep_freed_memory, m)?)?;

@@ -280,14 +280,16 @@ impl Log {
         let failures: BTreeMap<_, _> =
             summary.failures.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
         dict.set_item("failures", failures)?;
-        let bounds = PyDict::new(py);
-        for (name, reached) in &summary.bounds {
+        for (name, all) in [("bounds", &summary.bounds), ("refusals", &summary.refusals)] {
             let told = PyDict::new(py);
-            told.set_item("count", reached.count)?;
-            told.set_item("first", &reached.first)?;
-            bounds.set_item(name, told)?;
+            for (kind, reached) in all {
+                let one = PyDict::new(py);
+                one.set_item("count", reached.count)?;
+                one.set_item("first", &reached.first)?;
+                told.set_item(kind, one)?;
+            }
+            dict.set_item(name, told)?;
         }
-        dict.set_item("bounds", bounds)?;
         let prices: BTreeMap<_, _> =
             summary.prices.iter().map(|(currency, sum)| (currency, *sum as f64 / 1e6)).collect();
         dict.set_item("prices", prices)?;

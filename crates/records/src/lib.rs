@@ -26,6 +26,7 @@ mod response;
 pub mod samples;
 mod serial;
 mod terms;
+mod text;
 mod ticket;
 pub mod usage;
 pub mod v1;
@@ -44,5 +45,6 @@ pub use request::{
 };
 pub use response::{Certificate, Received, Response, Source, Times};
 pub use terms::{Price, is_refused_without_license, price};
+pub use text::PageText;
 pub use ticket::{Ticket, answering, declared, result_of};
 pub use usage::UsagePreference;

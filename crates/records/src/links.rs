@@ -29,6 +29,7 @@ struct Details {
     anchors: Vec<Box<str>>,
     rels: Vec<Box<str>>,
     contexts: Vec<Box<str>>,
+    places: Vec<Box<str>>,
     priorities: Vec<i32>,
 }
 
@@ -41,6 +42,8 @@ pub struct LinkDetails<'a> {
     pub rel: &'a str,
     /// The text around it.
     pub context: &'a str,
+    /// The part of the page in which it is: navigation, header, content, aside or footer.
+    pub place: &'a str,
 }
 
 /// One link.
@@ -78,7 +81,8 @@ impl Links {
             |texts: &[Box<str>]| texts.iter().map(|text| text.len() + size_of::<Box<str>>()).sum::<usize>();
         let details = self.details.as_ref().map_or(0, |details| {
             let priorities = details.priorities.capacity() * size_of::<i32>();
-            texts(&details.anchors) + texts(&details.rels) + texts(&details.contexts) + priorities
+            let all = [&details.anchors, &details.rels, &details.contexts, &details.places];
+            all.into_iter().map(|one| texts(one)).sum::<usize>() + priorities
         });
         self.text.capacity() + self.digests.capacity() * 16 + details
     }
@@ -141,6 +145,7 @@ impl Links {
             anchor: of(&details.anchors),
             rel: of(&details.rels),
             context: of(&details.contexts),
+            place: of(&details.places),
         });
         let priorities = self.details.as_deref().map_or(&[][..], |details| &details.priorities);
         let priority = priorities.get(place).copied().unwrap_or_default();
@@ -178,6 +183,7 @@ impl Links {
             (&mut details.anchors, said.anchor),
             (&mut details.rels, said.rel),
             (&mut details.contexts, said.context),
+            (&mut details.places, said.place),
         ];
         for (texts, text) in texts {
             if !text.is_empty() || !texts.is_empty() {
@@ -211,9 +217,9 @@ impl Links {
                 columns.digests.0.len()
             ));
         }
-        let Columns { anchors, rels, contexts, priorities, .. } = columns;
-        let details = Details { anchors, rels, contexts, priorities };
-        let texts = [&details.anchors, &details.rels, &details.contexts].map(Vec::len);
+        let Columns { anchors, rels, contexts, places, priorities, .. } = columns;
+        let details = Details { anchors, rels, contexts, places, priorities };
+        let texts = [&details.anchors, &details.rels, &details.contexts, &details.places].map(Vec::len);
         if columns.nofollow.0.len() > count.div_ceil(8)
             || texts.iter().chain([&details.priorities.len()]).any(|length| *length > count)
         {
@@ -313,6 +319,8 @@ struct Columns<'a> {
     #[serde(default)]
     contexts: Vec<Box<str>>,
     #[serde(default)]
+    places: Vec<Box<str>>,
+    #[serde(default)]
     priorities: Vec<i32>,
 }
 
@@ -330,6 +338,8 @@ struct Readable<'a> {
     #[serde(skip_serializing_if = "is_default")]
     context: Cow<'a, str>,
     #[serde(skip_serializing_if = "is_default")]
+    place: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_default")]
     priority: i32,
 }
 
@@ -342,6 +352,7 @@ impl Serialize for Links {
                 anchor: link.details.anchor.into(),
                 rel: link.details.rel.into(),
                 context: link.details.context.into(),
+                place: link.details.place.into(),
                 priority: link.priority,
             }));
         }
@@ -350,6 +361,7 @@ impl Serialize for Links {
             ("anchors", details.map(|details| &details.anchors)),
             ("rels", details.map(|details| &details.rels)),
             ("contexts", details.map(|details| &details.contexts)),
+            ("places", details.map(|details| &details.places)),
         ];
         let columns =
             columns.into_iter().filter_map(|(name, texts)| Some((name, texts.filter(|t| !t.is_empty())?)));
@@ -382,7 +394,8 @@ impl<'de> Deserialize<'de> for Links {
             let url = CrawlUrl::parse(&link.url)
                 .map_err(|bad| D::Error::custom(format!("links: {:?}: {bad}", link.url)))?;
             links.push(&url, link.nofollow);
-            links.keep(LinkDetails { anchor: &link.anchor, rel: &link.rel, context: &link.context });
+            let Readable { anchor, rel, context, place, .. } = &link;
+            links.keep(LinkDetails { anchor, rel, context, place });
             links.keep_priority(link.priority);
         }
         Ok(links)
@@ -400,10 +413,10 @@ mod tests {
     }
 
     /// Links by their public interface.
-    fn seen(links: &Links) -> Vec<(String, bool, [String; 3], i32)> {
+    fn seen(links: &Links) -> Vec<(String, bool, [String; 4], i32)> {
         let one = |link: Link<'_>| {
-            let LinkDetails { anchor, rel, context } = link.details;
-            let texts = [anchor, rel, context].map(str::to_owned);
+            let LinkDetails { anchor, rel, context, place } = link.details;
+            let texts = [anchor, rel, context, place].map(str::to_owned);
             (link.url.as_str().to_owned(), link.nofollow, texts, link.priority)
         };
         links.iter().map(one).collect()
@@ -424,8 +437,8 @@ mod tests {
         let links = builder.finish();
         let none = || String::new();
         let expected = [
-            ("http://example.com/a/b".to_owned(), false, ["first".to_owned(), none(), none()], 0),
-            ("http://b.example/".to_owned(), true, [none(), none(), none()], 0),
+            ("http://example.com/a/b".to_owned(), false, ["first".to_owned(), none(), none(), none()], 0),
+            ("http://b.example/".to_owned(), true, [none(), none(), none(), none()], 0),
         ];
         assert_eq!(seen(&links), expected);
         assert_eq!((links.len(), links.url_bytes()), (2, 22 + 17));
@@ -443,6 +456,7 @@ mod tests {
                 anchors: none(),
                 rels: none(),
                 contexts: none(),
+                places: none(),
                 priorities: Vec::new(),
             })
         };
@@ -467,12 +481,12 @@ mod tests {
     proptest! {
         #[test]
         fn links_come_back_from_both_encodings(
-            all in proptest::collection::vec(("https?://[a-z]{1,9}(:[1-9][0-9]{0,3})?/[a-z/]{0,9}", any::<bool>(), ["[a-z ]{0,3}", "[a-z]{0,2}", ".{0,2}"], -2i32..3), 0..20),
+            all in proptest::collection::vec(("https?://[a-z]{1,9}(:[1-9][0-9]{0,3})?/[a-z/]{0,9}", any::<bool>(), ["[a-z ]{0,3}", "[a-z]{0,2}", ".{0,2}", "[a-z]{0,2}"], -2i32..3), 0..20),
         ) {
             let mut links = Links::default();
-            for (text, nofollow, [anchor, rel, context], priority) in &all {
+            for (text, nofollow, [anchor, rel, context, place], priority) in &all {
                 links.push(&url(text), *nofollow);
-                links.keep(LinkDetails { anchor, rel, context });
+                links.keep(LinkDetails { anchor, rel, context, place });
                 links.keep_priority(*priority);
             }
             prop_assert_eq!(seen(&links).len(), all.len());

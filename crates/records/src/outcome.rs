@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::request::memory_of;
 use crate::serial::{self, is_default};
 use crate::{
-    Links, Metadata, Received, Request, RequestOptions, Response, Source, Step, Times, UsagePreference, mark,
+    Links, Metadata, PageText, Received, Request, RequestOptions, Response, Source, Step, Times,
+    UsagePreference, mark,
 };
 
 /// Maximum size of a robots.txt that is parsed, in bytes: RFC 9309 section 2.5 requires at least this.
@@ -21,6 +22,9 @@ pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
 pub struct Outcome {
     /// The response.
     pub response: Response,
+    /// What was received, if it is refused as no content. `response.result` says why.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub refused: Option<Box<Received>>,
     /// The body without content coding, if decoded; shares memory with the received body if it has no coding.
     /// It is not encoded: it stays in the process that decoded it.
     #[serde(skip)]
@@ -35,6 +39,9 @@ pub struct Outcome {
     /// Text of the first `<title>`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub title: Option<Box<str>>,
+    /// What the page says, if the job has its text read.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub text: Option<Box<PageText>>,
     /// Target of `rel=canonical`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub canonical: Option<CrawlUrl>,
@@ -86,10 +93,12 @@ impl Outcome {
     pub fn new(response: Response) -> Self {
         Outcome {
             response,
+            refused: None,
             decoded: None,
             rules: None,
             charset: None,
             title: None,
+            text: None,
             canonical: None,
             redirect: None,
             noindex: false,
@@ -122,6 +131,11 @@ impl Outcome {
         self.response.result.as_ref().ok()
     }
 
+    /// What the site has answered, also where that is no content.
+    pub fn answer(&self) -> Option<&Received> {
+        self.received().or(self.refused.as_deref())
+    }
+
     /// Why there is no response.
     pub fn failure(&self) -> Option<&Failure> {
         self.response.result.as_ref().err()
@@ -144,13 +158,17 @@ impl Outcome {
         let received = self.received().and_then(|received| received.body.memory());
         let own = |decoded: &&Bytes| received.is_none_or(|body| body.as_ptr() != decoded.as_ptr());
         let body = self.decoded.as_ref().filter(own).map_or(0, Bytes::len);
+        let refused =
+            self.refused.as_deref().and_then(|received| received.body.memory()).map_or(0, Bytes::len);
         let fields = memory_of(&self.fields);
         self.response.memory()
             + body
+            + refused
             + self.links.memory()
             + self.requests.iter().map(|request| size_of::<Request>() + request.memory()).sum::<usize>()
             + fields
             + self.title.as_deref().map_or(0, str::len)
+            + self.text.as_deref().map_or(0, PageText::memory)
     }
 
     /// The canonical URL (`rel=canonical`) of a page, if it is another URL of the same origin. A job that

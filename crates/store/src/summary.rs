@@ -46,6 +46,8 @@ pub struct Summary {
     pub failures: BTreeMap<FailureKind, u64>,
     /// Bounds reached by pages, and failures that are bounds, by stable name.
     pub bounds: BTreeMap<String, Reached>,
+    /// Pages that are no content, by kind, in the same way.
+    pub refusals: BTreeMap<String, Reached>,
     /// What sites asked for instead of pages, over all responses, by currency, in millionths of its unit.
     pub prices: BTreeMap<String, u64>,
     /// Responses that asked for a licence.
@@ -54,6 +56,16 @@ pub struct Summary {
     pub phases_us: [u64; 5],
     /// Number of responses in these sums.
     pub responses: u64,
+}
+
+impl Reached {
+    /// Counts a page.
+    fn add(&mut self, page: &Outcome) {
+        self.count += 1;
+        if self.first.len() < FIRST_URLS {
+            self.first.push(page.response.request.url.as_str().to_owned());
+        }
+    }
 }
 
 impl Summary {
@@ -105,6 +117,9 @@ impl Summary {
                     let reached = self.bounds.entry(failure.kind.as_str().to_owned());
                     reached.and_modify(|reached| less(&mut reached.count));
                 }
+                if let Some(refused) = self.refusals.get_mut(failure.kind.as_str()) {
+                    less(&mut refused.count);
+                }
             }
         }
     }
@@ -132,13 +147,12 @@ impl Summary {
             Err(failure) => *self.failures.entry(failure.kind).or_default() += 1,
         }
         let failure = page.response.result.as_ref().err().map(|failure| failure.kind);
-        let failure = failure.filter(|kind| kind.is_bound()).map(FailureKind::as_str);
-        for bound in page.bounds.iter().map(Bound::as_str).chain(failure) {
-            let reached = self.bounds.entry(bound.to_owned()).or_default();
-            reached.count += 1;
-            if reached.first.len() < FIRST_URLS {
-                reached.first.push(page.response.request.url.as_str().to_owned());
-            }
+        if let Some(kind) = failure.filter(|kind| kind.is_refusal()) {
+            self.refusals.entry(kind.as_str().to_owned()).or_default().add(page);
+        }
+        let bound = failure.filter(|kind| kind.is_bound()).map(FailureKind::as_str);
+        for bound in page.bounds.iter().map(Bound::as_str).chain(bound) {
+            self.bounds.entry(bound.to_owned()).or_default().add(page);
         }
     }
 }
@@ -204,5 +218,17 @@ mod tests {
         assert_eq!(told("links"), (5, three.to_owned()));
         assert_eq!(told("title-bytes"), (2, "http://example.com/1 http://example.com/3".to_owned()));
         assert_eq!(summary.bounds.len(), 3);
+    }
+
+    #[test]
+    fn pages_that_are_no_content_are_told_with_examples() {
+        let mut summary = Summary::default();
+        for n in 0..4 {
+            let url = CrawlUrl::parse(&format!("http://example.com/{n}")).unwrap();
+            let failure = Failure::new(FailureKind::PageChallenge, "");
+            summary.add(&Outcome::settled(url, 0, Vec::new(), 0, failure));
+        }
+        let told = &summary.refusals["page-challenge"];
+        assert_eq!((told.count, told.first.len(), summary.refusals.len()), (4, 3, 1));
     }
 }

@@ -102,6 +102,22 @@ pub enum FailureKind {
     Dropped,
     /// A middleware of the crawl raised an exception.
     MiddlewareFailed,
+    /// The page is no content: it asks for a script, a puzzle or a proof of work. Nothing is solved.
+    PageChallenge,
+    /// The page is no content: it says that the crawler, its address or its country is not let in.
+    PageBlocked,
+    /// The page is no content: it says that there were too many requests.
+    PageRateLimited,
+    /// The page is no content: it asks to log in.
+    PageLogin,
+    /// The page is no content: it asks for consent before it shows anything.
+    PageConsent,
+    /// The page is no content: its domain is for sale, or has none.
+    PageParked,
+    /// The page is no content: it says, with a status of success, that there is no such page.
+    PageNotFound,
+    /// The page is no content: it says, with a status of success, that the server has failed.
+    PageServerError,
 }
 }
 
@@ -122,7 +138,7 @@ mod mark {
 }
 
 /// Each kind in order: stable name, group, properties. The only table of kinds.
-const KINDS: [(FailureKind, &str, &str, u8); 38] = {
+const KINDS: [(FailureKind, &str, &str, u8); 46] = {
     use FailureKind as K;
     use mark::{ANSWERED, BOUND, DOUBTFUL, SILENT, TRANSIENT, TROUBLE};
     [
@@ -164,6 +180,14 @@ const KINDS: [(FailureKind, &str, &str, u8); 38] = {
         (K::ProxyFailed, "proxy-failed", "proxies", TRANSIENT),
         (K::Dropped, "dropped", "middleware", 0),
         (K::MiddlewareFailed, "middleware-failed", "middleware", 0),
+        (K::PageChallenge, "page-challenge", "refusals", TROUBLE | ANSWERED),
+        (K::PageBlocked, "page-blocked", "refusals", TROUBLE | ANSWERED),
+        (K::PageRateLimited, "page-rate-limited", "refusals", TRANSIENT | TROUBLE | ANSWERED),
+        (K::PageLogin, "page-login", "refusals", ANSWERED),
+        (K::PageConsent, "page-consent", "refusals", ANSWERED),
+        (K::PageParked, "page-parked", "refusals", ANSWERED),
+        (K::PageNotFound, "page-not-found", "refusals", ANSWERED),
+        (K::PageServerError, "page-server-error", "refusals", TRANSIENT | ANSWERED),
     ]
 };
 
@@ -211,6 +235,11 @@ impl FailureKind {
     /// Whether the response, or its site, exceeded a limit.
     pub fn is_bound(self) -> bool {
         self.has(mark::BOUND)
+    }
+
+    /// Whether the site gave a page that is no content.
+    pub fn is_refusal(self) -> bool {
+        self.group() == "refusals"
     }
 
     /// Whether the site is in trouble, so that requests to it are slowed down.

@@ -19,7 +19,7 @@ COLLECTED = 50_000
 
 #: In the order of the help; each is a module of this package.
 COMMANDS = (
-    "crawl", "job", "resolve", "cache", "dns", "identity", "proxies", "why",
+    "crawl", "job", "extract", "resolve", "cache", "dns", "identity", "proxies", "why",
     "master", "downloader", "download", "work", "simnet",
 )  # fmt: skip
 

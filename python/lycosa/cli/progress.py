@@ -163,6 +163,11 @@ def print_summary(report: dict[str, Any], status: str, *, to_standard: bool = Tr
             if reached["first"]
         ),
         *(
+            (f"no content: {kind}", f"{counted(refused['count'], 'page')}, the first: {refused['first'][0]}")
+            for kind, refused in report["refusals"].items()
+            if refused["count"]
+        ),
+        *(
             ("asked for by sites, not paid", f"{currency} {asked:,.6f}".rstrip("0").rstrip("."))
             for currency, asked in report["prices"].items()
         ),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lycosa_records::{Head, Outcome};
+use lycosa_records::{Head, Outcome, Received};
 use sfv::{Item, List, ListEntry, Parser};
 
 use super::pace::HealthSignal;
@@ -48,16 +48,19 @@ pub(crate) fn word(page: &Outcome) -> Word {
 
 /// Whether a retry may succeed: time-outs, broken connections, overload, an address that the name has left.
 pub(crate) fn may_pass(page: &Outcome) -> bool {
+    let is_passing = |received: &Received| matches!(received.status, 408 | 421 | 429 | 500..=599);
     match &page.response.result {
-        Ok(received) => matches!(received.status, 408 | 421 | 429 | 500..=599),
-        Err(failure) => failure.kind.is_transient(),
+        Ok(received) => is_passing(received),
+        // What a page says in place of content does not make its status more final than it is.
+        Err(failure) => failure.kind.is_transient() || page.refused.as_deref().is_some_and(is_passing),
     }
 }
 
 /// The pause that the site asks for after this outcome. Any status but a success may say so by Retry-After: RFC 9110 section
 /// 10.2.3 names 503 and redirects, RFC 6585 section 4 names 429. With any status a quota may be spent.
 pub(crate) fn wished_pause(page: &Outcome) -> Option<Duration> {
-    let received = page.response.result.as_ref().ok()?;
+    // A page that is refused as no content may say it, too.
+    let received = page.answer()?;
     let spent = spent_quota(&received.head);
     if (200..=299).contains(&received.status) {
         return spent;

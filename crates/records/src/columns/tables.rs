@@ -6,7 +6,8 @@ use lycosa_url::{CrawlUrl, NameClass};
 
 use super::{Column, Columns, Get, Items, Value, WrongValue};
 use crate::{
-    Body, Link, MAX_KEY_BYTES, Metadata, Outcome, Received, Request, RequestOptions, Response, header_text,
+    Body, Link, MAX_KEY_BYTES, Metadata, Outcome, PageText, Received, Request, RequestOptions, Response,
+    header_text,
 };
 
 /// Declares columns: description, name, getter and setter of each. `also`: outputs have the column only if
@@ -118,6 +119,11 @@ fn received_body(response: &Response) -> Option<&bytes::Bytes> {
 /// The user's metadata of a request.
 fn metadata(request: &Request) -> Option<&Metadata> {
     request.options.as_ref().map(|options| &options.metadata)
+}
+
+/// What a page says, if its text was read and says it.
+fn stated(outcome: &Outcome, get: fn(&PageText) -> &str) -> Option<Cow<'_, str>> {
+    outcome.text.as_deref().map(get).filter(|text| !text.is_empty()).map(Cow::Borrowed)
 }
 
 /// Replaces a response's body.
@@ -275,7 +281,7 @@ columns! { Outcome:
     /// Number of earlier tries.
     ["attempt"] Get::Number(|outcome| outcome.request().attempt);
     /// Status code; null if there is no response.
-    ["status"] Get::Status(|outcome| status(&outcome.response));
+    ["status"] Get::Status(|outcome| outcome.answer().map(|received| received.status));
     /// Kind of failure, a stable name (docs/errors.md); null if there is a response.
     ["error"] Get::MaybeText(error);
     /// Details of the failure, human-readable.
@@ -324,6 +330,37 @@ columns! { Outcome:
     /// Null if the body is not text, or is longer than parse.max_decoded_bytes in UTF-8. Not written unless
     /// store.fields names it.
     also ["text"] Get::DecodedText(|outcome| outcome.decoded.as_ref(), |outcome| outcome.charset.as_deref());
+    /// The main text of the page, each block on lines of its own: headings, paragraphs, items of lists, cells of tables. Not written unless
+    /// store.fields names it.
+    also ["main_text"] Get::MaybeText(|outcome| stated(outcome, |page| &page.text)),
+        set |outcome, value| { outcome.text.get_or_insert_default().text = value.text()?.unwrap_or_default(); Ok(()) };
+    /// The same as Markdown. Not written unless store.fields names it.
+    also ["markdown"] Get::MaybeText(|outcome| stated(outcome, |page| &page.markdown)),
+        set |outcome, value| { outcome.text.get_or_insert_default().markdown = value.text()?.unwrap_or_default(); Ok(()) };
+    /// What the page is: article, forum, product, collection, listing, documentation, service, other; or binary: its bytes are no text.
+    /// Not written unless store.fields names it.
+    also ["kind"] Get::MaybeText(|outcome| stated(outcome, |page| &page.kind));
+    /// The expected F1 of the words of main_text, in thousandths. Not written unless store.fields names it.
+    also ["confidence"] Get::Number(|outcome| outcome.text.as_ref().map_or(0, |page| page.confidence));
+    /// The title of the page without the name of its site. Not written unless store.fields names it.
+    also ["headline"] Get::MaybeText(|outcome| stated(outcome, |page| &page.headline));
+    /// The authors that the page names. Not written unless store.fields names it.
+    also ["author"] Get::MaybeText(|outcome| stated(outcome, |page| &page.author));
+    /// The day of publication, such as 2024-05-13, as the page states it, or shows it beside its title. Not written unless store.fields names it.
+    also ["published"] Get::MaybeText(|outcome| stated(outcome, |page| &page.published));
+    /// The day on which the page says that it was changed last. Not written unless store.fields names it.
+    also ["modified"] Get::MaybeText(|outcome| stated(outcome, |page| &page.modified));
+    /// The language that the page says that it is in (BCP 47). Not written unless store.fields names it.
+    also ["language"] Get::MaybeText(|outcome| stated(outcome, |page| &page.language));
+    /// The page's own description. Not written unless store.fields names it.
+    also ["description"] Get::MaybeText(|outcome| stated(outcome, |page| &page.description));
+    /// The name of the site, as the page has it. Not written unless store.fields names it.
+    also ["site"] Get::MaybeText(|outcome| stated(outcome, |page| &page.site));
+    /// Fingerprint of main_text: near duplicates differ in few of its 64 bits; 0 without text. Not written unless store.fields names it.
+    also ["simhash"] Get::Large(|outcome| outcome.text.as_ref().map_or(0, |page| page.simhash));
+    /// MD5 of the words of main_text: the same for texts that differ in spaces, marks and case alone. Not written unless store.fields
+    /// names it.
+    also ["text_digest"] Get::MaybeText(|outcome| stated(outcome, |page| &page.digest));
     /// The user's metadata of the request: JSON values by name. Not written unless store.fields names it.
     also ["metadata"] Get::Json(|outcome| metadata(outcome.request()));
     /// Values that rules or your own parse stage extracted: JSON values by name. Not written unless
@@ -332,6 +369,12 @@ columns! { Outcome:
     /// The text of the first mention of each link, if parse.link_details contains anchor; in the order of links. Not written
     /// unless store.fields names it.
     also ["link_anchors"] Get::Texts(|outcome| links(outcome, |link| link.details.anchor));
+    /// The text around the first mention of each link, if parse.link_details contains context; in the order of links. Not written
+    /// unless store.fields names it.
+    also ["link_contexts"] Get::Texts(|outcome| links(outcome, |link| link.details.context));
+    /// The part of the page in which each link is (navigation, header, content, aside, footer; empty: none of them), if
+    /// parse.link_details contains place; in the order of links. Not written unless store.fields names it.
+    also ["link_places"] Get::Texts(|outcome| links(outcome, |link| link.details.place));
     /// Whether each link, or its page, is nofollow; in the order of links. Not written unless store.fields
     /// names it.
     also ["link_nofollow"] Get::Flags(|outcome| Box::new(outcome.links.iter().map(|link| link.nofollow)));
