@@ -188,7 +188,7 @@ def extract_page(
 ) -> ExtractedPage:
     """Read a page. See ``lycosa.extract``."""
 
-def fingerprint(text: str) -> tuple[int, bytes]:
+def fingerprint(text: str) -> tuple[int, bytes] | None:
     """Return simhash and digest of a text. See ``lycosa.parse.text.Extracted``."""
 
 def import_log(file: str | PathLike[str], directory: str | PathLike[str]) -> dict[str, Any]:

@@ -34,6 +34,16 @@ fn what_does_not_belong_into_a_table_is_before_it() {
 }
 
 #[test]
+fn a_field_ends_the_choice_before_it() {
+    assert_eq!(body("<select><option>a<input><p>b</p>"), "select(option(a)) input() p(b)");
+    assert_eq!(
+        body("<div><select><option>a<select><option>c</select><p>b</div>"),
+        "div(select(option(a)) option(c p(b)))"
+    );
+    assert_eq!(body("<select><option>a<textarea>x</textarea><p>b"), "select(option(a)) textarea(x) p(b)");
+}
+
+#[test]
 fn a_template_ends_whatever_is_open_in_it() {
     assert_eq!(body("<body><template><tr><td>x</template><p>y"), "template(tr(td(x))) p(y)");
 }

@@ -325,7 +325,7 @@ impl Captive {
             url: request.url.clone(),
             depth: request.depth,
             options: request.options.clone(),
-            status: page.response.result.as_ref().map_or(0, |received| received.status),
+            status: page.answer().map_or(0, |received| received.status),
             redirect: page.redirect.clone(),
         });
     }

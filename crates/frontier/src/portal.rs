@@ -36,7 +36,7 @@ impl<R: Resolve> Frontier<R> {
         }
         let Some(mark) = mark else {
             // An error instead of a robots.txt may be the portal's, too.
-            let is_unknown = page.response.result.is_ok()
+            let is_unknown = page.answer().is_some()
                 && if is_page {
                     self.trouble.captive.is_at_portal(network)
                 } else {
@@ -282,7 +282,7 @@ impl<R: Resolve> Frontier<R> {
 fn discard(page: &mut Outcome, text: &str) {
     page.response.result = Err(Failure::new(FailureKind::CaptivePortal, text));
     (page.redirect, page.ours, page.mark) = (None, true, 0);
-    (page.decoded, page.links, page.requests) = Default::default();
+    (page.decoded, page.refused, page.links, page.requests) = Default::default();
 }
 
 /// Whether a response for a robots.txt is the host's own: rules, or a 404.

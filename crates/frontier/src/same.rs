@@ -71,7 +71,7 @@ impl Same {
         Same {
             mark,
             target,
-            status: page.response.result.as_ref().map_or(0, |received| received.status),
+            status: page.answer().map_or(0, |received| received.status),
             lied,
             everything: false,
             robots: 0,

@@ -391,7 +391,7 @@ fn clean_title(raw: &str, limit: usize, bounds: &mut Bounds) -> Option<Box<str>>
 }
 
 /// The URL of a page after the redirects that a browser followed.
-fn shown_url(outcome: &Outcome) -> &CrawlUrl {
+pub(crate) fn shown_url(outcome: &Outcome) -> &CrawlUrl {
     outcome.received().and_then(|received| received.final_url.as_ref()).unwrap_or(outcome.url())
 }
 

@@ -15,7 +15,7 @@ use lycosa_text::refusal::{Refusal, Seen, may_be_refusal, refusal};
 use lycosa_text::{density, is_binary, kind};
 use lycosa_url::{Bound, Failure, FailureKind};
 
-use crate::found::finish;
+use crate::found::{finish, shown_url};
 use crate::settings::{Settings, TextMethod};
 use crate::{html, tree};
 
@@ -78,14 +78,15 @@ fn read_tree(
     if blocks.is_cut {
         outcome.bounds.add(Bound::ParseMemory);
     }
-    let url = outcome.url().as_str();
+    let url = shown_url(outcome);
     let text = match method {
         TextMethod::Lycosa => {
             let templates = settings.templates.as_deref();
-            let is_boilerplate = templates.map(|known| known.learn(outcome.url().host(), url, &blocks));
-            text_of(&Page::of(tree, blocks, url, &is_boilerplate.unwrap_or_default()), url, settings)
+            let is_boilerplate = templates.map(|known| known.learn(url.host(), url.as_str(), &blocks));
+            let page = Page::of(tree, blocks, url.as_str(), &is_boilerplate.unwrap_or_default());
+            text_of(&page, url.as_str(), settings)
         }
-        TextMethod::DensityPaper => published(&tree, html, url, settings),
+        TextMethod::DensityPaper => published(&tree, html, url.as_str(), settings),
     };
     outcome.text = Some(Box::new(text));
 }
@@ -125,9 +126,7 @@ fn described(
     settings: &Settings,
 ) -> PageText {
     let stated = if settings.metadata { Metadata::of(tree, url) } else { Metadata::default() };
-    // Pages without a text are no duplicates of each other.
-    let alone = settings.fingerprints.then(alone).filter(|alone| !alone.trim().is_empty());
-    let fingerprint = alone.map(|alone| Fingerprint::of(&alone));
+    let fingerprint = settings.fingerprints.then(alone).and_then(|alone| Fingerprint::of(&alone));
     let digest =
         fingerprint.map(|found| found.digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
     PageText {
@@ -157,11 +156,21 @@ fn refuse(outcome: &mut Outcome, html: &str, tree: &Tree, blocks: &Blocks) -> bo
     let Some(failure) = failure_of(kind).filter(|kind| counts(*kind, is_vendors, status)) else {
         return false;
     };
+    // A captive portal's page is one, too: its mark is by what it is known.
+    outcome.set_mark();
     let failure = Failure::new(failure, format!("status {status}, by {mark:?}"));
     // What the site asks for in its head, such as a pause, holds nevertheless.
     let refused = outcome.received().cloned().map(Box::new);
     let response = Response { result: Err(failure), ..outcome.response.clone() };
-    *outcome = Outcome { refused, ..Outcome::new(response) };
+    *outcome = Outcome {
+        refused,
+        mark: outcome.mark,
+        // For hooks, such as one that fills in the form of a login; outputs have no body of it.
+        decoded: outcome.decoded.take(),
+        charset: outcome.charset.take(),
+        title: outcome.title.take(),
+        ..Outcome::new(response)
+    };
     true
 }
 

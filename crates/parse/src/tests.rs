@@ -354,6 +354,18 @@ fn with_text() -> Settings {
 }
 
 #[test]
+fn a_page_that_is_refused_has_the_mark_of_its_answer() {
+    let body = b"<title>Log in</title><h1>Log in to use this network</h1><input type=password>";
+    let headers = [("content-type", "text/html")];
+    let taken = page_with(200, &headers, body, &Settings::default());
+    for settings in [with_text(), Settings { refusals: true, ..Settings::default() }] {
+        let refused = page_with(200, &headers, body, &settings);
+        assert_eq!(refused.failure().map(|failure| failure.kind), Some(FailureKind::PageLogin));
+        assert_eq!((refused.mark, refused.mark == 0), (taken.mark, false));
+    }
+}
+
+#[test]
 fn a_page_that_is_refused_keeps_what_its_site_asks_for() {
     let headers = [("content-type", "text/html"), ("retry-after", "3600")];
     let body = b"<title>429 Too Many Requests</title><h1>429 Too Many Requests</h1><hr>nginx";

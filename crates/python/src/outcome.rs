@@ -27,7 +27,7 @@ impl<'py> FromPyObjectRecord<'py, lycosa_records::Outcome> for Outcome {
 impl Outcome {
     /// The body without content coding: of an outcome that has travelled it is decoded again.
     fn decoded(&self) -> Option<Bytes> {
-        self.0.decoded.clone().or_else(|| decoded_body(self.0.received()?, LARGEST))
+        self.0.decoded.clone().or_else(|| decoded_body(self.0.answer()?, LARGEST))
     }
 }
 

@@ -24,9 +24,9 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Simhash and digest of a text.
 #[pyfunction]
-fn fingerprint(py: Python<'_>, text: &str) -> (u64, [u8; 16]) {
-    let Fingerprint { simhash, digest } = py.detach(|| Fingerprint::of(text));
-    (simhash, digest)
+fn fingerprint(py: Python<'_>, text: &str) -> Option<(u64, [u8; 16])> {
+    let Fingerprint { simhash, digest } = py.detach(|| Fingerprint::of(text))?;
+    Some((simhash, digest))
 }
 
 /// What a page says.
@@ -100,8 +100,7 @@ impl ExtractedPage {
         let metadata = Metadata::of(&tree, url);
         let page = (!is_published).then(|| Page::of(tree, blocks, url, &[]));
         let text = page.as_ref().map_or_else(|| density::extract(&html), Page::text);
-        // Pages without a text are no duplicates of each other.
-        let fingerprint = (!text.trim().is_empty()).then(|| Fingerprint::of(&text));
+        let fingerprint = Fingerprint::of(&text);
         ExtractedPage {
             url: url.to_owned(),
             is_cut,

@@ -136,18 +136,25 @@ impl Outcome {
         self.received().or(self.refused.as_deref())
     }
 
+    /// The decoded body of a response that is not refused.
+    pub fn page(&self) -> Option<&Bytes> {
+        self.received().and(self.decoded.as_ref())
+    }
+
     /// Why there is no response.
     pub fn failure(&self) -> Option<&Failure> {
         self.response.result.as_ref().err()
     }
 
-    /// Computes the mark. Call it after redirect and decoded body, or the text of the robots.txt, are set.
+    /// Computes the mark. Call it after redirect and decoded body, or the text of the robots.txt, are set, and before a page that is no
+    /// content becomes a failure: that keeps the mark of what was answered.
     pub fn set_mark(&mut self) {
         let body = self.decoded.as_ref().or(self.rules.as_ref()).map_or(&[][..], |body| body);
         self.mark = match &self.response.result {
             // No site has answered.
             Ok(received) if received.source == Source::Cache => 0,
             Ok(received) => mark(self.url(), received.status, body, self.redirect.as_ref()),
+            Err(_) if self.refused.is_some() => self.mark,
             Err(_) => 0,
         };
     }

@@ -169,7 +169,9 @@ impl Page {
         };
         let kinds = learnt.kinds.probabilities(&words_of_page(&tree, &blocks, url));
         let mut probabilities = learnt.judge(&tree, &blocks, &kinds);
-        let has_boilerplate = is_boilerplate.contains(&true);
+        let has_boilerplate =
+            is_boilerplate.contains(&true) && !is_variant(&blocks, &probabilities, is_boilerplate);
+        let is_boilerplate = if has_boilerplate { is_boilerplate } else { &[] };
         let mut alone = has_boilerplate.then(|| choose(&blocks, &probabilities).0);
         let flagged =
             probabilities.iter_mut().zip(is_boilerplate).filter(|(_, is_boilerplate)| **is_boilerplate);
@@ -249,6 +251,18 @@ impl Page {
             None => Role::Paragraph,
         }
     }
+}
+
+/// Whether other pages have most of what a page is likely to say: it is one of several with one text, such as the colours of a product, and
+/// each of them says it.
+fn is_variant(blocks: &Blocks, probabilities: &[f32], is_boilerplate: &[bool]) -> bool {
+    let (mut of_others, mut own) = (0, 0);
+    for ((block, probability), is_boilerplate) in blocks.all.iter().zip(probabilities).zip(is_boilerplate) {
+        if *probability >= 0.5 {
+            *(if *is_boilerplate { &mut of_others } else { &mut own }) += block.words;
+        }
+    }
+    of_others > own
 }
 
 /// What a page states, if it has nearly no text of its own, and less than that.

@@ -14,7 +14,8 @@ use crate::data;
 use crate::dates;
 use linked_data::LinkedData;
 pub(crate) use names::author_name;
-use names::authors_of;
+use names::{authors_in, authors_of};
+use shown::Days;
 
 /// Bytes of each of them, at most.
 pub const MOST: usize = 2_048;
@@ -69,7 +70,7 @@ struct Found<'a> {
     authors: Vec<(u8, String)>,
     /// Elements in which an author was looked for.
     tries: usize,
-    dates: Vec<(u8, String)>,
+    dates: Vec<(u8, NodeId, String)>,
     data: LinkedData,
 }
 
@@ -77,12 +78,13 @@ impl Metadata {
     /// Of a page. url: the page's own, or empty.
     pub fn of(tree: &Tree, url: &str) -> Self {
         let found = Found::of(tree);
+        let days = found.days(tree, url);
         let site = first(&[found.meta(&["og:site_name", "application-name"]), &found.data.site]);
         Metadata {
             title: cut(&found.title(site)),
             author: cut(&found.author()),
-            published: found.published(tree, url),
-            modified: found.modified(),
+            published: days.published.map_or_else(String::new, |day| day.to_string()),
+            modified: days.changed.map_or_else(String::new, |day| day.to_string()),
             // Open Graph has an underscore where a language tag has a hyphen.
             language: cut(first(&[
                 found.language,
@@ -155,7 +157,7 @@ impl<'a> Found<'a> {
                     if attribute("pubdate").is_some() || has_class(tree, node, "published") { 1 } else { 3 };
                 if self.dates.len() < ELEMENTS {
                     let value = attribute("datetime").map_or_else(|| text_of(tree, node), cut);
-                    self.dates.push((rank, value));
+                    self.dates.push((rank, node, value));
                 }
             }
             tag => self.element(tree, node, tag),
@@ -170,7 +172,7 @@ impl<'a> Found<'a> {
         let properties = tree.attribute(node, "itemprop");
         if has_word(properties, "datePublished") && self.dates.len() < ELEMENTS {
             let value = tree.attribute(node, "content").or_else(|| tree.attribute(node, "datetime"));
-            self.dates.push((0, value.map_or_else(|| text_of(tree, node), cut)));
+            self.dates.push((0, node, value.map_or_else(|| text_of(tree, node), cut)));
         }
         let rank = if has_word(properties, "author") {
             0
@@ -184,7 +186,7 @@ impl<'a> Found<'a> {
         // Elements that have none cost as much.
         self.tries += 1;
         if self.tries <= TRIES {
-            let names = authors_of(&text_of(tree, node), self.language);
+            let names = authors_in(tree, node, self.language);
             if !names.is_empty() {
                 self.authors.push((rank, names));
             }
@@ -227,53 +229,62 @@ impl<'a> Found<'a> {
         self.authors.iter().min_by_key(|(rank, _)| *rank).map(|(_, name)| name.clone()).unwrap_or_default()
     }
 
-    /// The day of publication.
-    fn published(&self, tree: &Tree, url: &str) -> String {
-        const NAMES: &[&str] = &[
-            "article:published_time",
-            "og:article:published_time",
-            "og:published_time",
-            "datepublished",
-            "date",
-            "dc.date",
-            "dc.date.issued",
-            "dcterms.created",
-            "dcterms.date",
-            "parsely-pub-date",
-            "publish-date",
-            "publishdate",
-            "pubdate",
-            "sailthru.date",
-            "article.published",
-            "created",
-        ];
-        let by_rank = |rank: u8| {
-            self.dates.iter().filter(move |(known, _)| *known == rank).map(|(_, text)| text.as_str())
-        };
+    /// The day of publication, and that of the last change.
+    fn days(&self, tree: &Tree, url: &str) -> Days {
+        let stated = |rank: u8| self.dates.iter().filter(move |(known, _, _)| *known == rank);
+        let text = |(_, _, text): &'_ (u8, NodeId, String)| dates::find(text);
+        let mut changed =
+            std::iter::once(self.data.modified.as_str()).chain(self.metas_of(MODIFIED).take(TRIES));
+        let changed = changed.find_map(dates::find);
         // What one of them says may be no date.
-        let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(NAMES).take(TRIES));
-        let found = found.chain(by_rank(0)).chain(by_rank(1));
-        let found = found.chain([path_of(url)]).chain(by_rank(3)).find_map(dates::find);
+        let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(PUBLISHED).take(TRIES));
+        let found = found.map(dates::find).chain(stated(0).chain(stated(1)).map(text)).flatten().next();
+        let found = found.or_else(|| day_of_path(url));
+        if found.is_some() && changed.is_some() {
+            return Days { published: found, changed };
+        }
+        let title = shown::title_of(tree);
+        let times = stated(3).filter(|(_, node, _)| shown::named(tree, *node, title).is_some());
+        let (changes, times): (Vec<_>, Vec<_>) =
+            times.partition(|(_, node, _)| shown::is_change(tree, *node));
+        let shown = shown::days(tree);
+        let changed = changed.or_else(|| changes.iter().copied().find_map(text)).or(shown.changed);
+        let found = found.or_else(|| times.into_iter().find_map(text));
         let found =
             found.or_else(|| self.metas.iter().find_map(|(name, content)| published_by(name, content)));
-        let found = found.or_else(|| shown::day(tree));
-        found.map_or_else(String::new, |day| day.to_string())
-    }
-
-    /// The day of the last change.
-    fn modified(&self) -> String {
-        let named = self.meta(&[
-            "article:modified_time",
-            "og:updated_time",
-            "datemodified",
-            "last-modified",
-            "dcterms.modified",
-            "dc.date.modified",
-        ]);
-        let found = [self.data.modified.as_str(), named].into_iter().find_map(dates::find);
-        found.map_or_else(String::new, |day| day.to_string())
+        let found = found.or(shown.published).or(changed);
+        // A page that has no other day may have it in its margin.
+        Days { published: found.or_else(|| stated(3).find_map(text)), changed }
     }
 }
+
+/// Names of `meta` elements with the day of publication, and with that of the last change.
+const PUBLISHED: &[&str] = &[
+    "article:published_time",
+    "og:article:published_time",
+    "og:published_time",
+    "datepublished",
+    "date",
+    "dc.date",
+    "dc.date.issued",
+    "dcterms.created",
+    "dcterms.date",
+    "parsely-pub-date",
+    "publish-date",
+    "publishdate",
+    "pubdate",
+    "sailthru.date",
+    "article.published",
+    "created",
+];
+const MODIFIED: &[&str] = &[
+    "article:modified_time",
+    "og:updated_time",
+    "datemodified",
+    "last-modified",
+    "dcterms.modified",
+    "dc.date.modified",
+];
 
 /// The day of a `meta` element whose name tells that it is of the publication, as many systems have one of their own.
 fn published_by(name: &str, content: &str) -> Option<dates::Day> {
@@ -281,9 +292,26 @@ fn published_by(name: &str, content: &str) -> Option<dates::Day> {
     if is_named { dates::find(content) } else { None }
 }
 
-/// The path of a URL: `/2024/05/13/` is a date.
-fn path_of(url: &str) -> &str {
-    url.split_once("://").map_or(url, |(_, after)| after).split_once('/').map_or("", |(_, path)| path)
+/// The day in the path of a URL: `/2024/05/13/`, `/2024-05-13-cats`, or `/20240513/` with more behind it. Other numbers are of products, or
+/// of versions.
+fn day_of_path(url: &str) -> Option<dates::Day> {
+    let path =
+        url.split_once("://").map_or(url, |(_, after)| after).split(['?', '#']).next().unwrap_or_default();
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    let is_number = |text: &str, digits: std::ops::RangeInclusive<usize>| {
+        digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let of_parts = parts.windows(3).find_map(|parts| {
+        let is_day = is_number(parts[0], 4..=4) && is_number(parts[1], 1..=2) && is_number(parts[2], 1..=2);
+        is_day.then(|| dates::find(&parts.join("-"))).flatten()
+    });
+    of_parts.or_else(|| {
+        parts.iter().enumerate().find_map(|(at, part)| {
+            let is_whole = part.len() >= 10 && part.as_bytes()[4] == b'-' && part.as_bytes()[7] == b'-';
+            let is_joined = is_number(part, 8..=8) && (part.starts_with("19") || part.starts_with("20"));
+            (is_whole || is_joined && at + 1 < parts.len()).then(|| dates::find(part)).flatten()
+        })
+    })
 }
 
 /// The first text that is not empty.
@@ -318,7 +346,10 @@ pub(crate) fn text_of(tree: &Tree, element: NodeId) -> String {
             && !matches!(tree.tag(tree.parent(node)), Tag::Script | Tag::Style)
         {
             text.push_str(&part[..boundary(part, MOST - text.len())]);
-        } else if tree.tag(node).is_block() || tree.tag(node) == Tag::Br {
+        } else if matches!(tree.tag(node), Tag::Svg) {
+            node = tree.after(node);
+            continue;
+        } else if tree.tag(node).is_block() || matches!(tree.tag(node), Tag::Br | Tag::Time) {
             text.push(' ');
         }
         node = tree.following(node);

@@ -108,7 +108,7 @@ fn much_text_in_many_elements_is_read_once() {
     let html = format!("{}{}", "<time>".repeat(500), "a".repeat(1 << 20));
     let tree = parse(&html, &Limits::default());
     let found = Found::of(&tree);
-    assert!(found.dates.iter().map(|(_, text)| text.len()).sum::<usize>() <= ELEMENTS * MOST);
+    assert!(found.dates.iter().map(|(_, _, text)| text.len()).sum::<usize>() <= ELEMENTS * MOST);
     let html =
         format!("<meta property=og:title content='{}'>{}", "a".repeat(1 << 20), "<h1>a</h1>".repeat(100_000));
     let begin = std::time::Instant::now();
@@ -128,5 +128,81 @@ proptest! {
     #[test]
     fn any_page_has_metadata(html in "(<(title|h1|meta name=author content=|time|a rel=author)>|\\PC{0,9}|By |<script type=application/ld\\+json>|</script>|\\{\"@type\":\"Article\",\"name\":){0,20}") {
         of(&html, &html);
+    }
+}
+
+#[test]
+fn a_byline_has_more_than_names() {
+    for html in [
+        "<div class=byline>By <a href=/ann>Ann Lee</a> | Updated May 1, 2024 | 3 min read</div>",
+        "<div class=byline><a href=/ann>Ann Lee</a><time datetime=2024-05-01>May 1, 2024</time></div>",
+        "<div class=byline><svg><title>Icon</title></svg>By Ann Lee</div>",
+        "<div class=author>Ann Lee · 2024-05-01</div>",
+        "<div class=author><a href=/users/1>Ann Lee</a> 19311 silver badge 66 bronze badges</div>",
+    ] {
+        assert_eq!(of(html, "").author, "Ann Lee", "{html}");
+    }
+    assert_eq!(of("<p class=author>Ann Lee, Bo Day and Cy", "").author, "Ann Lee, Bo Day, Cy");
+    assert_eq!(of("<p class=username>user3080392", "").author, "user3080392");
+}
+
+#[test]
+fn the_day_of_a_change_is_not_that_of_the_publication() {
+    let days = |html: &str| {
+        let page = of(html, "");
+        (page.published, page.modified)
+    };
+    let both = ("2020-05-01".to_owned(), "2024-06-05".to_owned());
+    assert_eq!(
+        days("<h1>T</h1><p class=updated>Updated 5 June 2024</p><p class=published>Published 1 May 2020</p>"),
+        both
+    );
+    assert_eq!(days("<h1>T</h1><p>Last updated: <time>5 June 2024</time></p><p>1 May 2020"), both);
+    // Where there is no other one, the page is of that day.
+    let one = ("2024-06-05".to_owned(), "2024-06-05".to_owned());
+    assert_eq!(days("<h1>T</h1><p>Last updated: 5 June 2024"), one);
+    assert_eq!(days("<h1>T</h1><p>Last updated: <time datetime=2024-06-05>5 June</time>"), one);
+    assert_eq!(
+        days("<h1>T</h1><time class='entry-date published updated'>5 June 2024</time>").0,
+        "2024-06-05"
+    );
+}
+
+#[test]
+fn the_day_of_a_site_s_clock_is_none_of_the_page() {
+    let shown = |html: &str| of(html, "").published;
+    let text = "<h1>T</h1><p>By Ann, 12 May 2020</p>";
+    for clock in [
+        "<div class=current-date>Saturday, 21 November 2026</div>",
+        "<header><span>Saturday, 21 November 2026</span></header>",
+        "<header><time datetime=2026-11-21>Saturday</time></header>",
+    ] {
+        assert_eq!(shown(&format!("{clock}{text}")), "2020-05-12", "{clock}");
+    }
+    assert_eq!(shown("<header><h1>T</h1><time datetime=2020-05-12>May</time></header>"), "2020-05-12");
+    assert_eq!(shown("<body class='no-sidebar'><h1>T</h1><p>12 May 2020"), "2020-05-12");
+    assert_eq!(shown("<article class='post comments-open'><h1>T</h1><p>12 May 2020"), "2020-05-12");
+    assert_eq!(shown("<h1>T</h1><p class=date>John Osborne, 12 May 2020"), "2020-05-12");
+    assert_eq!(shown("<h1>T</h1><p class=date>Опубликовано 3 мая 2024 года в 10:00, Москва"), "2024-05-03");
+}
+
+#[test]
+fn a_number_in_a_url_is_seldom_a_day() {
+    for url in [
+        "https://docs.example/2023.3.2/guide",
+        "https://shop.example/p/20151130",
+        "https://a.example/search?from=2024-01-01",
+        "https://a.example/a?v=20240503",
+        "https://a.example/item/25671231/",
+        "https://a.example/compare/2019.1.1...2020.1.1",
+    ] {
+        assert_eq!(of("", url).published, "", "{url}");
+    }
+    for url in [
+        "https://a.example/2024/5/3/cats",
+        "https://a.example/2024-05-03-cats",
+        "https://a.example/20240503/cats",
+    ] {
+        assert_eq!(of("", url).published, "2024-05-03", "{url}");
     }
 }

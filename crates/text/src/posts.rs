@@ -3,9 +3,10 @@
 //! By JSON-LD, and by microdata where there is none. Guarantees: at most [`MOST`] posts and [`MOST_BYTES`] of text; malformed JSON-LD
 //! counts as none.
 
-use lycosa_dom::{NONE, NodeId, Tree};
+use lycosa_dom::{NONE, NodeId, Tag, Tree};
 use serde_json::{Map, Value};
 
+use crate::blocks::is_left_out;
 use crate::data;
 use crate::dates;
 use crate::metadata::{author_name, text_of};
@@ -179,14 +180,26 @@ fn kind_of_name(name: &str) -> Option<&'static str> {
 /// The text in an element, of at most so many bytes.
 fn whole_text(tree: &Tree, element: NodeId, most: usize) -> String {
     let (mut text, end) = (String::new(), tree.after(element));
-    let mut node = tree.first(element);
+    let (mut node, mut ends) = (tree.first(element), Vec::new());
     while node != NONE && node != end {
+        let tag = tree.tag(node);
         match tree.text(node) {
             Some(part) if text.len() + part.len() <= most => text.push_str(part),
             Some(_) => break,
-            None => text.push(' '),
+            None if is_left_out(tree, node) => {
+                node = tree.after(node);
+                continue;
+            }
+            None if tag.is_block() || tag == Tag::Br => {
+                text.push(' ');
+                ends.push(tree.after(node));
+            }
+            None => {}
         }
         node = tree.following(node);
+        while ends.pop_if(|end| *end == node).is_some() {
+            text.push(' ');
+        }
     }
     text
 }
@@ -212,6 +225,13 @@ mod tests {
         assert_eq!((found[0].kind, &*found[0].author, &*found[0].date), ("question", "Ann", "2024-05-13"));
         assert_eq!(found[0].text, "Why do cats & dogs sleep?");
         assert_eq!((found[1].kind, &*found[1].author, &*found[1].text), ("answer", "Bo", "They are tired."));
+    }
+
+    #[test]
+    fn a_post_has_the_text_that_is_seen() {
+        let html = "<div itemscope itemtype=http://schema.org/Comment><div itemprop=text>un<b>believ</b>able<script>var x</script>\
+            <select><option>nine</select><p>one</p>two<br>three</div></div>";
+        assert_eq!(of(html)[0].text, "unbelievable one two three");
     }
 
     #[test]

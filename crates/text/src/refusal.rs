@@ -36,7 +36,11 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     let found = stated.map(|number| (number, TITLE));
     let found = found.chain(marks.sources.find(seen.source).map(|number| (number, SOURCE)));
     let found = found.chain(places.iter().flat_map(|(text, weight)| {
-        marks.texts.find(text).map(|number| (number, *weight * specificity(marks.all[number].text)))
+        marks.texts.find(text).map(|number| {
+            let mark = marks.all[number].text;
+            let weight = if *weight > BUTTON && !is_most_of(mark, text) { TEXT } else { *weight };
+            (number, weight * specificity(mark))
+        })
     }));
     let is_short = |number: usize| {
         let mark = &marks.all[number];
@@ -72,6 +76,9 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
     });
     let best = kinds.max_by(|one, other| one.0.total_cmp(&other.0));
     let (sum, said, Some(number)) = best? else { return None };
+    if is_question(&seen.title) && !seen.is_stated(marks.all[number].kind) {
+        return None;
+    }
     let is_little_else = seen.words as f32 <= sum * WORDS && elements.links <= LINKS;
     let is_in_a_frame = elements.links <= FRAME_LINKS
         && (said >= SURE && seen.prose <= PROSE || said >= LEAST && seen.prose <= LITTLE_PROSE);
@@ -80,6 +87,26 @@ pub fn refusal(seen: &Seen<'_>) -> Option<Refusal> {
         || sum >= TEXT && seen.words <= BARE_WORDS && elements.links <= BARE_LINKS && elements.signs >= 0.0)
         .then(|| refusal(number))
 }
+
+/// Whether a wording is most of a heading, or of a part of a title: headings of pages about something have it among other words.
+fn is_most_of(mark: &str, text: &str) -> bool {
+    let parts = text.split(['\n', '|', '·', '–', '—', ':', '»', '«', '.', '!']);
+    let mut with_it = parts.flat_map(|part| part.split(" - ")).filter(|part| part.contains(mark));
+    with_it.any(|part| mark.chars().count() * MOST >= part.trim().chars().count())
+}
+
+/// Whether a title asks, as those of pages that explain something: a refusal tells.
+fn is_question(title: &str) -> bool {
+    let word = title.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    QUESTIONS.split(' ').any(|one| one == word)
+}
+
+/// How many times as long as a wording its heading may be.
+const MOST: usize = 2;
+
+/// Words with which questions begin, in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish and Russian.
+const QUESTIONS: &str = "how what why when where who which wie was warum wann wo wer comment pourquoi quand cómo qué cuándo dónde \
+    como porque quando perché dove hoe wat waarom wanneer jak dlaczego kiedy как что почему когда";
 
 /// All kinds that marks have, in the order of the file.
 const KINDS: [&str; 9] = [
@@ -208,6 +235,33 @@ mod tests {
         }
         assert_eq!(kind("404 Elm Street - for sale", &format!("{menu}{text}")), None);
         assert_eq!(kind("", "<div id=app></div><script>window._pxAppId = 1</script>"), None);
+    }
+
+    #[test]
+    fn pages_about_refusals_are_content() {
+        let menu: String = (0..14).map(|n| format!("<a href=/{n}>Topic {n}</a> ")).collect();
+        for (title, text) in [
+            (
+                "How to log in to your account",
+                "To log in to your account, open the app. Enter your password and tap Log in.",
+            ),
+            (
+                "What does error 404 mean? - Help",
+                "The page you are looking for could not be found: the server has answered, but it has no such page.",
+            ),
+            (
+                "Why am I told to try again later",
+                "Too many requests: you have exceeded the limit of an hour.",
+            ),
+        ] {
+            assert_eq!(kind(title, &format!("{menu}<h1>{title}</h1><p>{text}")), None, "{title}");
+        }
+        let heading = "Notes on the song 404 not found and on others of this album of the year";
+        assert_eq!(kind(heading, &format!("{menu}<h1>{heading}</h1><p>It was not found on the list.")), None);
+        assert_eq!(
+            kind("404 not found", &format!("{menu}<h1>404 not found</h1><p>Page not found.")),
+            Some("not-found")
+        );
     }
 
     #[test]

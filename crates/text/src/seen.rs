@@ -92,7 +92,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Whether the status says so by itself.
-    fn is_stated(&self, kind: &str) -> bool {
+    pub(crate) fn is_stated(&self, kind: &str) -> bool {
         match kind {
             "challenge" | "blocked" => matches!(self.status, 401 | 403 | 405 | 406 | 429 | 451 | 503),
             "rate-limited" => matches!(self.status, 403 | 420 | 429 | 503),

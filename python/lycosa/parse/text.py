@@ -60,9 +60,9 @@ class Extracted:
     confidence: float | None
     #: What the page is in place of content, such as ``challenge``, ``login`` or ``not-found``; `None`: it is content.
     refusal: str | None
-    #: Near duplicates differ in few of its 64 bits. 0: there is no text.
+    #: Near duplicates differ in few of its 64 bits. 0: the text has no word.
     simhash: int
-    #: MD5 of the words of the text; `None`: there is none.
+    #: MD5 of the words of the text; `None`: it has none.
     digest: bytes | None
     #: What the page states; `None`: nothing. Dates are ISO 8601 days.
     title: str | None = None
@@ -138,8 +138,8 @@ def extract(
     kind and date. content_type, status, headers: of its response; the last two help to tell refusals. method: the
     published one finds no kind, blocks, posts or Markdown. slower: another extractor, which is asked for the main
     text of pages whose confidence is less than ``below``; it gets the bytes and the URL, and what it returns has no
-    confidence. Raises SettingError for an unknown method or an impossible status, LycosaError for a page that makes a
-    library fail or a slower extractor that returns no text.
+    confidence. Raises SettingError for an unknown method, an impossible status or what is no page, LycosaError for a
+    page that makes a library fail or a slower extractor that returns no text. Surrogates become question marks.
 
     >>> page = "<title>Cats</title><article><h1>Cats</h1><p>Cats are small, and they sleep a lot.</p></article>"
     >>> extract(page).title
@@ -147,13 +147,14 @@ def extract(
     """
     if method not in METHODS:
         raise SettingError("method", method, " or ".join(METHODS))
-    if not 100 <= status <= 999:
-        raise SettingError("status", str(status), "a status code of HTTP, from 100 to 999")
+    if not isinstance(status, int) or not 100 <= status <= 999:
+        raise SettingError("status", repr(status), "a status code of HTTP, from 100 to 999")
+    if not isinstance(html, str | bytes | bytearray | memoryview):
+        raise SettingError("html", type(html).__name__, "str or bytes")
     body = html.encode("utf-8", "replace") if isinstance(html, str) else bytes(html)
-    if isinstance(html, str):
-        content_type = "text/html; charset=utf-8"
-    fields = [(name.lower(), value) for name, value in (headers or {}).items()]
-    page = _core.extract_page(body, url or "", content_type, method, status, fields)
+    content_type = "text/html; charset=utf-8" if isinstance(html, str) else _cleaned(content_type) or None
+    fields = [(_cleaned(name).lower(), _cleaned(value)) for name, value in (headers or {}).items()]
+    page = _core.extract_page(body, _cleaned(url), content_type, method, status, fields)
     stated: dict[str, Any] = dict(page.metadata())
     found = Extracted(
         page.text,
@@ -170,6 +171,12 @@ def extract(
         text = slower(body, url)
         if not isinstance(text, str):
             raise LycosaError(f"slower returned {type(text).__name__} for {url or 'a page'}: it must return a str")
-        simhash, digest = _core.fingerprint(text) if text.strip() else (0, None)
+        text = _cleaned(text)
+        simhash, digest = _core.fingerprint(text) or (0, None)
         return replace(found, text=text, confidence=None, simhash=simhash, digest=digest, _is_of_other=True)
     return found
+
+
+def _cleaned(text: str | None) -> str:
+    """Return a text without surrogates, which no encoding has; of `None` an empty one."""
+    return (text or "").encode("utf-8", "replace").decode()

@@ -147,3 +147,32 @@ def test_xhtml() -> None:
 
 def test_nothing_is_of_no_kind() -> None:
     assert lycosa.extract("").kind == "other"
+
+
+def test_surrogates_are_replaced_wherever_they_stand() -> None:
+    found = extract(
+        "<p>a\udc80b",
+        url="http://a.example/\udc80",
+        content_type="\udc80",
+        headers={"X": "\udc80"},
+        below=1.1,
+        slower=lambda _, __: "a\udc80",
+    )
+    assert found.text == "a?"
+
+
+@pytest.mark.parametrize("given", [{"html": 5}, {"html": [60, 112]}, {"html": b"", "status": "200"}])
+def test_what_is_no_page_is_told(given: dict[str, Any]) -> None:
+    with pytest.raises(SettingError):
+        extract(**given)
+
+
+def test_documents_of_other_kinds_are_no_text() -> None:
+    for document in (b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj", b"%!PS-Adobe-3.0\n", b"{\\rtf1 Hello}"):
+        assert extract(document).kind == "binary"
+
+
+def test_texts_without_a_word_are_no_duplicates() -> None:
+    for text in ("★★★", "😀", "→ → →"):
+        found = extract(f"<p>{text}</p>")
+        assert (found.simhash, found.digest) == (0, None)

@@ -126,6 +126,15 @@ impl Builder {
             Tag::Rb | Tag::Rt | Tag::Rp if matches!(self.current().tag, Tag::Rt | Tag::Rp) => {
                 self.stack.pop();
             }
+            Tag::Input | Tag::Textarea | Tag::Select => {
+                if let Some(index) = self.stack.in_scope(&[Tag::Select], &[]) {
+                    self.close_from(index);
+                    if tag == Tag::Select {
+                        self.drop_attributes();
+                        return None;
+                    }
+                }
+            }
             Tag::A | Tag::Nobr | Tag::Button => {
                 if let Some(index) = self.stack.in_scope(&[tag], &[]) {
                     self.close_formatting(index);

@@ -325,11 +325,11 @@ columns! { Outcome:
     /// The links of the page, each once, in order.
     ["links"] Get::Texts(|outcome| links(outcome, |link| link.url.as_str())), set set_links;
     /// The body without content coding, as bytes. In JSON lines: the text under body, or other bytes under body_base64; the other key is null.
-    ["body"] Get::Bytes(|outcome| outcome.decoded.as_ref(), |outcome| outcome.charset.as_deref());
+    ["body"] Get::Bytes(Outcome::page, |outcome| outcome.charset.as_deref());
     /// The body decoded to text by its charset: for an HTML page the HTML with all tags, not the main text.
     /// Null if the body is not text, or is longer than parse.max_decoded_bytes in UTF-8. Not written unless
     /// store.fields names it.
-    also ["text"] Get::DecodedText(|outcome| outcome.decoded.as_ref(), |outcome| outcome.charset.as_deref());
+    also ["text"] Get::DecodedText(Outcome::page, |outcome| outcome.charset.as_deref());
     /// The main text of the page, each block on lines of its own: headings, paragraphs, items of lists, cells of tables. Not written unless
     /// store.fields names it.
     also ["main_text"] Get::MaybeText(|outcome| stated(outcome, |page| &page.text)),

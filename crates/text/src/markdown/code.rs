@@ -8,6 +8,10 @@ use crate::blocks::{UNSEEN, is_invisible, is_left_out};
 impl Writer<'_> {
     /// Code between fences, with its language.
     pub(super) fn code(&mut self, node: NodeId) {
+        let above = std::iter::successors(Some(node), |node| Some(self.tree.parent(*node)));
+        if above.take_while(|node| *node != NONE).take(AROUND).any(|node| is_gutter(self.tree, node)) {
+            return;
+        }
         let mut code = String::new();
         lines_of_code(self.tree, node, &mut code);
         // A carriage return would end the line, and with it a quote or a list around the code.
@@ -39,8 +43,26 @@ pub(super) fn all_text(tree: &Tree, node: NodeId, into: &mut String) {
 
 /// The node to look at after one: what is in it, but for what is no text of the page.
 fn next(tree: &Tree, node: NodeId) -> NodeId {
-    let is_unseen = tree.text(node).is_none() && (is_left_out(tree, node) || is_invisible(tree, node));
+    let is_unseen = tree.text(node).is_none()
+        && (is_left_out(tree, node) || is_invisible(tree, node) || is_gutter(tree, node));
     if is_unseen { tree.after(node) } else { tree.following(node) }
+}
+
+/// Whether an element has the numbers of the lines of code.
+fn is_gutter(tree: &Tree, node: NodeId) -> bool {
+    const NAMES: [&str; 8] = [
+        "gutter",
+        "linenos",
+        "lineno",
+        "linenodiv",
+        "line-numbers-rows",
+        "line-number",
+        "blob-num",
+        "hljs-ln-numbers",
+    ];
+    let classes = tree.attribute(node, "class").unwrap_or_default();
+    let classes = classes.get(..CLASSES.min(classes.len())).unwrap_or_default();
+    classes.split_ascii_whitespace().any(|class| NAMES.contains(&class))
 }
 
 /// Appends a text without the characters that no browser shows.
@@ -103,6 +125,9 @@ fn language_of(tree: &Tree, node: NodeId) -> &str {
         .unwrap_or("")
 }
 
+/// Elements around code that may say that it is a column of numbers.
+const AROUND: usize = 4;
+
 /// Bytes of an element's classes that are looked at.
 const CLASSES: usize = 512;
 
@@ -138,5 +163,7 @@ fn named_in(tree: &Tree, node: NodeId) -> Option<&str> {
         before = class;
         named.or_else(|| follows.then_some(class))
     });
-    given.or(of_class).map(|name| name.trim_end_matches(';')).filter(is_name)
+    let name = given.or(of_class).map(|name| name.trim_end_matches(';')).filter(is_name);
+    // Sphinx and others name one where the author has not.
+    name.filter(|name| !matches!(*name, "default" | "none" | "auto"))
 }

@@ -231,8 +231,10 @@ impl<'a> Inline<'a> {
         let follows_digit = self.out.ends_with(|c: char| c.is_ascii_digit()) && !self.is_spaced;
         self.tree.children(node).for_each(|child| self.add(child));
         let text = &self.out[before..];
-        if follows_digit && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
-        {
+        // A link is that of a footnote.
+        let is_exponent =
+            follows_digit && !self.tree.children(node).any(|child| self.tree.tag(child) == Tag::A);
+        if is_exponent && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
             self.out.insert_str(before, mark);
         }
     }
@@ -280,8 +282,10 @@ impl<'a> Inline<'a> {
     /// An image: of those that are loaded late, the address that is loaded.
     fn image(&mut self, node: NodeId) {
         let names = ["data-src", "data-original", "data-lazy-src", "src"];
-        let target = names.into_iter().find_map(|name| self.tree.attribute(node, name)).and_then(target_of);
-        let Some(target) = target.map(|target| self.kept.resolved(target)) else { return };
+        let of = |name: &str| self.tree.attribute(node, name).and_then(target_of);
+        let Some(target) = names.into_iter().find_map(of).map(|target| self.kept.resolved(target)) else {
+            return;
+        };
         let mut text = String::new();
         escape(self.tree.attribute(node, "alt").unwrap_or_default().trim(), &mut text);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

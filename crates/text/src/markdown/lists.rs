@@ -12,6 +12,8 @@ impl Writer<'_> {
         let given = self.tree.attribute(node, "start").and_then(|start| start.trim().parse().ok());
         let mut number: u32 = given.filter(|start| *start < 1_000_000).unwrap_or(1);
         let items: Vec<_> = self.tree.children(node).filter(|child| self.kept.has(*child)).collect();
+        // A list that follows another one of its kind would be one with it.
+        let is_other = self.last_list == Some((self.written(), is_ordered, false));
         let is_tight = !items.iter().any(|item| self.has_paragraphs(*item));
         self.separate();
         for item in items {
@@ -20,7 +22,14 @@ impl Writer<'_> {
                 self.item("", item, depth);
                 continue;
             }
-            let marker = if is_ordered { format!("{number}. ") } else { "- ".to_owned() };
+            let value = self.tree.attribute(item, "value").and_then(|value| value.trim().parse().ok());
+            number = value.filter(|value| *value < 1_000_000).unwrap_or(number);
+            let marker = match (is_ordered, is_other) {
+                (true, false) => format!("{number}. "),
+                (true, true) => format!("{number}) "),
+                (false, false) => "- ".to_owned(),
+                (false, true) => "* ".to_owned(),
+            };
             number += 1;
             if is_tight {
                 self.is_open = false;
@@ -28,6 +37,12 @@ impl Writer<'_> {
             self.item(&marker, item, depth);
         }
         self.is_open = true;
+        self.last_list = Some((self.written(), is_ordered, is_other));
+    }
+
+    /// Bytes of Markdown but for the space at their end.
+    fn written(&self) -> usize {
+        self.out.trim_end().len()
     }
 
     /// Whether an item of a list has several blocks, other than a list at its end.

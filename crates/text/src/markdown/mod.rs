@@ -48,6 +48,7 @@ pub fn markdown(tree: &Tree, blocks: &Blocks, is_chosen: &[bool], options: Optio
         prefixes: PREFIXES,
         is_open: false,
         link: None,
+        last_list: None,
     };
     writer.children(Tree::ROOT, 0);
     let length = writer.out.trim_end().len();
@@ -77,6 +78,8 @@ struct Writer<'a> {
     is_open: bool,
     /// Where the link leads that is around the blocks, as Markdown has it, and the first node that it is not around.
     link: Option<(String, NodeId)>,
+    /// Bytes at the end of the last list, whether it has numbers, and whether it has the other marks of its kind.
+    last_list: Option<(usize, bool, bool)>,
 }
 
 impl<'a> Writer<'a> {

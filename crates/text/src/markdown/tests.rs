@@ -35,6 +35,37 @@ fn quotes_and_lines() {
 }
 
 #[test]
+fn lists_in_a_row_stay_apart_and_numbers_are_the_page_s() {
+    assert_eq!(of("<ol><li>a<li>b</ol><ol><li>c</ol><ol><li>d</ol>"), "1. a\n2. b\n\n1) c\n\n1. d\n");
+    assert_eq!(of("<ul><li>a</ul><ul><li>b</ul><p>x</p><ul><li>c</ul>"), "- a\n\n* b\n\nx\n\n- c\n");
+    assert_eq!(of("<ol start=3><li>a<li value=7>b<li>c</ol>"), "3. a\n7. b\n8. c\n");
+}
+
+#[test]
+fn numbers_of_lines_are_no_code() {
+    let table = "<table class=highlighttable><tr><td class=linenos><div class=linenodiv><pre>1\n2</pre></div></td>\
+        <td class=code><div class='highlight-default'><pre>a = 1\nb = 2</pre></div></td></tr></table>";
+    let text = of(table);
+    assert!(text.contains("a = 1\nb = 2") && !text.contains("1\n2\n"), "{text}");
+    assert_eq!(
+        of("<pre><span class=lineno>1 </span>a\n<span class=lineno>2 </span>b</pre>"),
+        "```\na\nb\n```\n"
+    );
+}
+
+#[test]
+fn the_first_address_that_an_image_has_is_used() {
+    assert_eq!(of("<p>a <img data-src='' src=/b alt=c>"), of("<p>a <img src=/b alt=c>"));
+    assert_eq!(of("<p>a <img data-src=data:x src=/b alt=c>"), of("<p>a <img src=/b alt=c>"));
+}
+
+#[test]
+fn a_footnote_is_no_exponent() {
+    assert_eq!(of("<p>10<sup>6</sup>"), "10^6\n");
+    assert!(!of("<p>in 1990<sup><a href=#n3>3</a></sup>").contains('^'));
+}
+
+#[test]
 fn code_has_its_language_and_its_fence() {
     assert_eq!(
         of("<pre><code class=\"x language-rust\">fn a() {}\n  b</code></pre>"),
