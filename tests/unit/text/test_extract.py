@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from typing import Any
 
 import lycosa
 import pytest
@@ -150,7 +151,7 @@ def test_nothing_is_of_no_kind() -> None:
 
 
 def test_surrogates_are_replaced_wherever_they_stand() -> None:
-    found = extract(
+    found = lycosa.extract(
         "<p>a\udc80b",
         url="http://a.example/\udc80",
         content_type="\udc80",
@@ -164,15 +165,15 @@ def test_surrogates_are_replaced_wherever_they_stand() -> None:
 @pytest.mark.parametrize("given", [{"html": 5}, {"html": [60, 112]}, {"html": b"", "status": "200"}])
 def test_what_is_no_page_is_told(given: dict[str, Any]) -> None:
     with pytest.raises(SettingError):
-        extract(**given)
+        lycosa.extract(**given)
 
 
 def test_documents_of_other_kinds_are_no_text() -> None:
     for document in (b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj", b"%!PS-Adobe-3.0\n", b"{\\rtf1 Hello}"):
-        assert extract(document).kind == "binary"
+        assert lycosa.extract(document).kind == "binary"
 
 
 def test_texts_without_a_word_are_no_duplicates() -> None:
     for text in ("★★★", "😀", "→ → →"):
-        found = extract(f"<p>{text}</p>")
+        found = lycosa.extract(f"<p>{text}</p>")
         assert (found.simhash, found.digest) == (0, None)
