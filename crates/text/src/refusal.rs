@@ -102,7 +102,7 @@ fn is_question(title: &str) -> bool {
 }
 
 /// How many times as long as a wording its heading may be.
-const MOST: usize = 2;
+const MOST: usize = 3;
 
 /// Words with which questions begin, in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish and Russian.
 const QUESTIONS: &str = "how what why when where who which wie was warum wann wo wer comment pourquoi quand cómo qué cuándo dónde \
