@@ -126,7 +126,7 @@ def test_requests_that_were_added_before_a_stop_are_sent_after_it(
 ) -> None:
     url, asked = shop
     # The login is the second page: by default it is none, and does not count.
-    wanted = {"max_pages": 2, "parse": {"refusals": False}}
+    wanted: dict[str, Any] = {"max_pages": 2, "parse": {"refusals": False}}
     list(lycosa.crawl(f"{url}/", middleware=[Login()], **wanted, **settings(tmp_path)))
     assert [path for _, path, _ in asked] == ["/robots.txt", "/", "/login"]
     resumed = lycosa.crawl(directory=tmp_path / "job", middleware=[Login()], max_pages=10)
