@@ -21,7 +21,7 @@ from lycosa.simnet import SimulatedInternet
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 #: The released versions whose directories are opened.
-VERSIONS = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
+VERSIONS = sorted(path.parent.name for path in FIXTURES.glob("*/fixtures.json"))
 
 #: Delays are divided by it.
 SPEED = 500.0
