@@ -216,6 +216,11 @@ impl Tag {
         matches!(self, Table | Tbody | Thead | Tfoot | Tr)
     }
 
+    /// Whether it has no meaning but in a table.
+    pub(crate) fn needs_table(self) -> bool {
+        matches!(self, Td | Th | Tr | Tbody | Thead | Tfoot | Caption | Col | Colgroup)
+    }
+
     /// Whether it ends foreign content (SVG, MathML) that is open.
     pub(crate) fn breaks_out(self) -> bool {
         matches!(

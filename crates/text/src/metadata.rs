@@ -84,7 +84,7 @@ impl Metadata {
             title: cut(&found.title(site)),
             author: cut(&found.author()),
             published: days.published.map_or_else(String::new, |day| day.to_string()),
-            modified: days.changed.map_or_else(String::new, |day| day.to_string()),
+            modified: days.modified.map_or_else(String::new, |day| day.to_string()),
             // Open Graph has an underscore where a language tag has a hyphen.
             language: cut(first(&[
                 found.language,
@@ -233,28 +233,28 @@ impl<'a> Found<'a> {
     fn days(&self, tree: &Tree, url: &str) -> Days {
         let stated = |rank: u8| self.dates.iter().filter(move |(known, _, _)| *known == rank);
         let text = |(_, _, text): &'_ (u8, NodeId, String)| dates::find(text);
-        let mut changed =
+        let mut modified =
             std::iter::once(self.data.modified.as_str()).chain(self.metas_of(MODIFIED).take(TRIES));
-        let changed = changed.find_map(dates::find);
+        let modified = modified.find_map(dates::find);
         // What one of them says may be no date.
         let found = std::iter::once(self.data.published.as_str()).chain(self.metas_of(PUBLISHED).take(TRIES));
         let found = found.map(dates::find).chain(stated(0).chain(stated(1)).map(text)).flatten().next();
         let found = found.or_else(|| day_of_path(url));
-        if found.is_some() && changed.is_some() {
-            return Days { published: found, changed };
+        if found.is_some() && modified.is_some() {
+            return Days { published: found, modified };
         }
         let title = shown::title_of(tree);
         let times = stated(3).filter(|(_, node, _)| shown::named(tree, *node, title).is_some());
         let (changes, times): (Vec<_>, Vec<_>) =
             times.partition(|(_, node, _)| shown::is_change(tree, *node));
-        let shown = shown::days(tree);
-        let changed = changed.or_else(|| changes.iter().copied().find_map(text)).or(shown.changed);
+        let shown = shown::days(tree, title);
+        let modified = modified.or_else(|| changes.iter().copied().find_map(text)).or(shown.modified);
         let found = found.or_else(|| times.into_iter().find_map(text));
         let found =
             found.or_else(|| self.metas.iter().find_map(|(name, content)| published_by(name, content)));
-        let found = found.or(shown.published).or(changed);
+        let found = found.or(shown.published).or(modified);
         // A page that has no other day may have it in its margin.
-        Days { published: found.or_else(|| stated(3).find_map(text)), changed }
+        Days { published: found.or_else(|| stated(3).find_map(text)), modified }
     }
 }
 
@@ -346,7 +346,7 @@ pub(crate) fn text_of(tree: &Tree, element: NodeId) -> String {
             && !matches!(tree.tag(tree.parent(node)), Tag::Script | Tag::Style)
         {
             text.push_str(&part[..boundary(part, MOST - text.len())]);
-        } else if matches!(tree.tag(node), Tag::Svg) {
+        } else if tree.tag(node) == Tag::Svg {
             node = tree.after(node);
             continue;
         } else if tree.tag(node).is_block() || matches!(tree.tag(node), Tag::Br | Tag::Time) {

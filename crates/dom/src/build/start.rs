@@ -99,17 +99,7 @@ impl Builder {
         }
         match tag {
             // Parts of a table without one have no meaning, as in browsers.
-            Tag::Td
-            | Tag::Th
-            | Tag::Tr
-            | Tag::Tbody
-            | Tag::Thead
-            | Tag::Tfoot
-            | Tag::Caption
-            | Tag::Col
-            | Tag::Colgroup
-                if !self.stack.has(Tag::Template) =>
-            {
+            _ if tag.needs_table() && !self.stack.has(Tag::Template) => {
                 self.drop_attributes();
                 return None;
             }
@@ -190,18 +180,7 @@ impl Builder {
 
     /// Whether a start tag is a part of the table that is open.
     pub(super) fn is_of_table(&self, tag: Tag) -> bool {
-        matches!(
-            tag,
-            Tag::Td
-                | Tag::Th
-                | Tag::Tr
-                | Tag::Tbody
-                | Tag::Thead
-                | Tag::Tfoot
-                | Tag::Caption
-                | Tag::Col
-                | Tag::Colgroup
-        ) && self.stack.innermost(&[Tag::Table]) > self.stack.innermost(&[Tag::Template])
+        tag.needs_table() && self.stack.innermost(&[Tag::Table]) > self.stack.innermost(&[Tag::Template])
     }
 
     /// Whether the element of the current token has no content, as its tag says.

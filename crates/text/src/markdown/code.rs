@@ -60,9 +60,13 @@ fn is_gutter(tree: &Tree, node: NodeId) -> bool {
         "blob-num",
         "hljs-ln-numbers",
     ];
+    classes_of(tree, node).any(|class| NAMES.contains(&class))
+}
+
+/// The classes of an element, of many the first ones: an element around many codes is asked for each of them.
+fn classes_of(tree: &Tree, node: NodeId) -> impl Iterator<Item = &str> {
     let classes = tree.attribute(node, "class").unwrap_or_default();
-    let classes = classes.get(..CLASSES.min(classes.len())).unwrap_or_default();
-    classes.split_ascii_whitespace().any(|class| NAMES.contains(&class))
+    classes.get(..CLASSES.min(classes.len())).unwrap_or_default().split_ascii_whitespace()
 }
 
 /// Appends a text without the characters that no browser shows.
@@ -139,12 +143,9 @@ fn named_in(tree: &Tree, node: NodeId) -> Option<&str> {
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+#-_.".contains(&byte))
     };
     let given = ["data-lang", "data-language"].into_iter().find_map(|name| tree.attribute(node, name));
-    let classes = tree.attribute(node, "class").unwrap_or_default();
-    // An element around many codes is asked for each of them.
-    let classes = classes.get(..CLASSES.min(classes.len())).unwrap_or_default();
     let is_highlighter = |class: &str| matches!(class, "sourceCode" | "brush:" | "highlight" | "code");
     let mut before = "";
-    let of_class = classes.split_ascii_whitespace().find_map(|class| {
+    let of_class = classes_of(tree, node).find_map(|class| {
         let prefixes = [
             "language-",
             "lang-",

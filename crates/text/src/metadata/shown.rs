@@ -95,12 +95,12 @@ struct Shown {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Days {
     pub(super) published: Option<Day>,
-    pub(super) changed: Option<Day>,
+    pub(super) modified: Option<Day>,
 }
 
-/// The days beside the title.
-pub(super) fn days(tree: &Tree) -> Days {
-    let (title, mut all, mut tries) = (title_of(tree), Vec::new(), 0);
+/// The days beside the title, which is the first heading.
+pub(super) fn days(tree: &Tree, title: NodeId) -> Days {
+    let (mut all, mut tries) = (Vec::new(), 0);
     for node in tree.ids() {
         if tries < DATES
             && let Some(text) = tree.text(node)
@@ -112,10 +112,10 @@ pub(super) fn days(tree: &Tree) -> Days {
         }
     }
     let (changes, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|shown: &Shown| shown.is_change);
-    let changed = likely(title, &changes).or_else(|| possible(title, &changes));
+    let modified = likely(title, &changes).or_else(|| possible(title, &changes));
     // A page whose changes alone are told at its title is of that day.
-    let published = likely(title, &all).or(changed).or_else(|| possible(title, &all));
-    Days { published, changed }
+    let published = likely(title, &all).or(modified).or_else(|| possible(title, &all));
+    Days { published, modified }
 }
 
 /// Whether a date is behind the title, or before it, and near.
@@ -154,15 +154,15 @@ fn date_of(text: &str) -> Option<Day> {
         return None;
     }
     let lower = text.to_lowercase();
-    if text.chars().count() > LONGEST || NOT.iter().any(|word| has_word(&lower, word)) {
+    if text.chars().count() > LONGEST || NOT.iter().any(|words| says(&lower, words)) {
         return None;
     }
     dates::find(text)
 }
 
-/// Whether a text has a word, and not as the end of a longer one.
-fn has_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| !text[..at].ends_with(char::is_alphabetic))
+/// Whether a text has some words, and not as the end of a longer one.
+fn says(text: &str, words: &str) -> bool {
+    text.match_indices(words).any(|(at, _)| !text[..at].ends_with(char::is_alphabetic))
 }
 
 /// Whether the day in a text or an element is that of a change, by what is said before it.
@@ -173,9 +173,11 @@ pub(super) fn is_change(tree: &Tree, node: NodeId) -> bool {
         && !classes.iter().any(|classes| has_part(classes, &["publish", "entry-date"]));
     let own = tree.text(node).map_or_else(|| text_of(tree, node), str::to_owned).to_lowercase();
     let before = own.split(|c: char| c.is_numeric()).next().unwrap_or_default();
-    let label =
-        if before.contains(char::is_alphabetic) { before } else { label_of(tree, node).unwrap_or(&own) };
-    is_named || CHANGED.iter().any(|word| label.to_lowercase().contains(word))
+    let label = match before.contains(char::is_alphabetic) {
+        true => before.to_owned(),
+        false => label_of(tree, node).map_or(own, str::to_lowercase),
+    };
+    is_named || CHANGED.iter().any(|words| label.contains(words))
 }
 
 /// The text before a node in what is around it; `None`: there is none, or it is longer than a label.
@@ -230,6 +232,6 @@ fn has_part(names: &str, parts: &[&str]) -> bool {
         OF_LAYOUT.iter().any(|start| name.starts_with(start))
             || OF_STATE.iter().any(|end| name.ends_with(end))
     };
-    let names = names.split_ascii_whitespace().filter(|name| !is_of_layout(name));
-    names.into_iter().any(|name| parts.iter().any(|part| name.contains(part)))
+    let mut names = names.split_ascii_whitespace().filter(|name| !is_of_layout(name));
+    names.any(|name| parts.iter().any(|part| name.contains(part)))
 }
