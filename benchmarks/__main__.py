@@ -41,6 +41,7 @@ BENCHMARKS = {
     "seen": "known URLs: time and memory a key of the dedup tree, hash tables, a Bloom filter, databases",
     "start": "short runs: CPU of an import and of a crawl of one page",
     "simnet": "the simulated Internet: rates a core, memory, start, distributions beside the model's",
+    "store": "outputs: pages and MB a CPU second of each beside its peer; archives read, and parsed again",
     "snapshots": "10 million known URLs: how long a crawl pauses while its frontier is saved",
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import kubernetes_validate
 import yaml
-from lycosa.cli import parse
+from lycosa.cli import parse_arguments
 
 ROOT = Path(__file__).resolve().parent.parent
 CHART, VALUES = ROOT / "deploy/chart/lycosa", ROOT / "deploy/values"
@@ -52,7 +52,7 @@ def wrong_arguments(item: dict[str, Any]) -> list[str]:
     wrong = []
     for container in containers(item):
         try:
-            parse(container["args"])
+            parse_arguments(container["args"])
         except SystemExit:
             wrong.append(f"arguments of {container['name']}: {' '.join(container['args'])}")
     return wrong

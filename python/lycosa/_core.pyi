@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Self, TypedDict, final, type_check_only
+from typing import Any, ClassVar, Literal, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
@@ -10,6 +10,7 @@ from lycosa.job import Job
 
 __all__ = [
     "COLUMNS",
+    "COLUMN_TYPES",
     "FAILURE_KINDS",
     "FIELDS",
     "SEGMENT_HEADER_BYTES",
@@ -53,6 +54,8 @@ __all__ = [
     "Simnet",
     "Table",
     "VerifyingKey",
+    "WarcReader",
+    "WarcWriter",
     "__version__",
     "accepted_message",
     "canonical_link",
@@ -91,6 +94,7 @@ __all__ = [
 
 __version__: str
 COLUMNS: dict[str, str]
+COLUMN_TYPES: dict[str, str]
 FAILURE_KINDS: dict[str, FailureKind]
 FIELDS: list[str]
 
@@ -735,6 +739,12 @@ class Outcomes:
     def rows(self) -> Outcomes:
         """Return the outcomes for outputs: each URL's last one, including redirects; no robots.txt, no retries."""
 
+    def responses(self) -> Responses:
+        """Return their responses as they were received, to be parsed again, and empty the batch."""
+
+    def sampled(self, share: float) -> list[Outcome]:
+        """Return the outcomes of ``rows`` of a share of all URLs, from 0 to 1: always the same ones."""
+
     def last(self) -> list[Outcome]:
         """Return each URL's last outcome: pages and failures; no redirects, no robots.txt, no retries."""
 
@@ -751,8 +761,25 @@ class Outcomes:
     def lines(self, names: list[str]) -> bytes:
         """Return JSON lines of the chosen columns, in UTF-8."""
 
-    def write_lines(self, path: str | PathLike[str], offset: int, names: list[str]) -> int:
-        """Write JSON lines of the chosen columns to a file from an offset on; returns their bytes. Raises OSError."""
+    def write_rows(
+        self,
+        path: str | PathLike[str],
+        offset: int,
+        names: list[str],
+        form: Literal["lines", "csv"] = "lines",
+        compression: Literal["gzip", "zstd"] | None = None,
+    ) -> int:
+        """Write rows of the chosen columns to a file from an offset on; returns their bytes. Raises OSError.
+
+        CSV has its names at the beginning of the file. compression: the rows are one more member.
+        """
+
+    def tuples(self, names: list[str]) -> tuple[list[tuple[str | int | bool | bytes | None, ...]], int]:
+        """Return rows of the chosen columns for databases, and about how many bytes they have."""
+
+    def copied(self, names: list[str]) -> bytes:
+        """Return rows of the chosen columns as PostgreSQL's COPY reads them."""
+
     @classmethod
     def decode(cls, data: bytes) -> Outcomes:
         """Return the batch of bytes that ``encode`` returned, in this process or another one.
@@ -808,6 +835,33 @@ class ExtractedPage:
     def markdown(self, links: bool, images: bool) -> str | None: ...
     def blocks(self) -> list[tuple[str, int, str]]: ...
     def posts(self) -> list[tuple[str, str, str, str]]: ...
+
+@final
+class WarcWriter:
+    """Writes outcomes as records of WARC 1.1."""
+
+    def __new__(
+        cls, job: str, compression: Literal["gzip", "zstd"] | None = "gzip", texts: bool = False
+    ) -> WarcWriter:
+        """``job``: makes records' identifiers. ``texts``: main texts are written, not what was received."""
+
+    def write(self, outcomes: Outcomes, path: str | PathLike[str], offset: int, name: str) -> tuple[int, bytes]:
+        """Write outcomes from an offset on; returns their bytes, and lines of a CDXJ index. Raises OSError."""
+
+@final
+class WarcReader:
+    """Reads responses from a WARC or ARC file."""
+
+    def __new__(
+        cls, path: str | PathLike[str], position: int = 0, end: int | None = None, max_bytes: int = ...
+    ) -> WarcReader:
+        """``position``: where a record begins. ``max_bytes``: of a body; more is cut. Raises OSError.
+
+        ``end``: where the records end, if they are a part of the file; default: its end.
+        """
+
+    def read(self, records: int = 1_000, max_bytes: int = ...) -> tuple[Responses, int, list[tuple[int, str]], bool]:
+        """Return the next responses, the position after them, damage with positions, and whether it ends."""
 
 @final
 class Entries:
@@ -924,6 +978,10 @@ class PageReader:
 @final
 class Table:
     """Columns of records for any Arrow library (Arrow PyCapsule interface), which share its memory."""
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of all columns, in bytes."""
 
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
@@ -1427,6 +1485,9 @@ class Frontier:
     def idle(self) -> bool: ...
     def suspensions(self) -> list[dict[str, Any]]: ...
     def failing(self, max: int) -> list[tuple[str, str, int, float]]: ...
+    def oldest(self) -> tuple[str, float] | None:
+        """Return the URL that is out longest, and for how many seconds; `None`: none is."""
+
     def slowed(self) -> list[tuple[str, float, float]]: ...
     def only_failing(self) -> bool:
         """Return whether only failing hosts are left."""
@@ -1612,6 +1673,10 @@ class LogReader:
         with_body: bool = True,
         max_body_bytes: int = ...,
     ) -> LogReader: ...
+    @staticmethod
+    def ended(directory: str | PathLike[str], position: int | None = None, max_body_bytes: int = ...) -> LogReader:
+        """Return a reader that leaves out outcomes that were taken back, or fetched again later."""
+
     def read(self, max_entries: int, max_bytes: int) -> Outcomes:
         """Return the next outcomes, of at most so many records, and about so many bytes, including decoded bodies."""
 

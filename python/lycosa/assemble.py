@@ -17,15 +17,16 @@ from lycosa.errors import SettingError, shown
 from lycosa.frontier.shards import Shard, Shards
 from lycosa.job import Job
 from lycosa.memory import Shares, divided, lane_job, shares
-from lycosa.sink import Sink, SinkJob, scheme_of
-from lycosa.stages import Change, Fetch, Frontier, Stages
+from lycosa.sink import Output, Sink, SinkJob, scheme_of
+from lycosa.stages import Change, Fetch, Frontier, Log, Stages
 from lycosa.store.directory import JobDirectory
-from lycosa.store.file_sink import FileSink, path_of
+from lycosa.store.outputs import SCHEMES, STORES, sink_of
 from lycosa.store.patient import Patience, PatientLog
 from lycosa.store.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from lycosa.middleware import Middleware
+    from lycosa.observe.traces import Traces
     from lycosa.proxies.keeper import Keeper
     from lycosa.proxies.pool import Pool
     from lycosa.proxies.sources import Source
@@ -37,9 +38,6 @@ CLOCKS = Path("/dev/shm")  # noqa: S108  # the file in it has to be the user's o
 
 #: A name of the machine, new with each of its starts.
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-
-#: Extensions of output files.
-FILES = (".parquet", ".jsonl", ".ndjson")
 
 
 def open_log(job: Job, directory: JobDirectory) -> _core.Log:
@@ -75,6 +73,7 @@ class Assembled(NamedTuple):
     snapshots: Snapshots
     lanes: list[Stages]  # one for each shard; of a frontier in one piece, the stages themselves
     keeper: Keeper | None  # of the proxies
+    traces: Traces | None
 
 
 def assemble(
@@ -130,9 +129,16 @@ def assemble(
         quiet=shards.gate.closed,
     )
     snapshots.restore()
-    patient = PatientLog(whole.log, directory.path, patience)
+    patient: Log = PatientLog(whole.log, directory.path, patience)
     made = [replace(stages, log=patient) for stages in made]
-    return Assembled(replace(whole, log=patient), Clients(names), snapshots, made, keeper)
+    traces = None
+    if job.observe.traces is not None and job.observe.trace_share > 0:
+        from lycosa.observe.traces import TracedLog, Traces  # only where they are wanted
+
+        traces = Traces(job.observe.traces, job.observe.trace_share, directory.path.name)
+        made = [replace(stages, log=cast(Log, TracedLog(patient, stages.turns, traces))) for stages in made]
+    whole = made[0] if lanes == 1 else replace(whole, log=patient)
+    return Assembled(whole, Clients(names), snapshots, made, keeper, traces)
 
 
 def make_fetch(job: Job, clock: _core.Clock, memory: Shares, proxies: _core.Proxies | None) -> Fetch:
@@ -259,28 +265,15 @@ def _changed(made: list[Stages], change: Change) -> list[Stages]:
     return [checked_stages(before, after) for before, after in zip(made, changed, strict=True)]
 
 
-def make_sink(output: str | Path | Sink) -> Sink:
-    """Return the sink of a path or ``file:`` URL by its extension; a ``/`` at its end is a directory of Parquet.
-
-    Raises SettingError for any other output.
-    """
+def make_sink(output: Output) -> Sink:
+    """Return the sink of an output (see ``lycosa.store.outputs``). Raises SettingError for any other output."""
     if isinstance(output, Sink):
         return output
-    url = str(output)
-    if scheme_of(url) not in (None, "file"):
-        text = "a path or a file: URL; in Python also an object of a subclass of lycosa.Sink, for anything else"
-        raise SettingError("output", url, text)
-    suffix = ".parquet" if url.endswith("/") else Path(path_of(url)).suffix
-    if suffix not in FILES:
-        raise SettingError("output", url, f"a file that ends in {', '.join(FILES)}, or a directory that ends in /")
-    # Only the one that is used is imported.
-    if suffix == ".parquet":
-        from lycosa.store.parquet import ParquetSink
+    if callable(output):
+        from lycosa.store.called import CalledSink
 
-        return ParquetSink(url)
-    from lycosa.store.json_lines import JsonLinesSink
-
-    return JsonLinesSink(url)
+        return CalledSink(output)
+    return sink_of(str(output))
 
 
 def attach_sink(sink: Sink, job: Job, directory: JobDirectory | None, job_id: str) -> Sink:
@@ -292,16 +285,18 @@ def attach_sink(sink: Sink, job: Job, directory: JobDirectory | None, job_id: st
 
 
 def recorded_name(sink: Sink, directory: JobDirectory) -> str:
-    """Return a sink's name in the job's record: the path of a file, the URL of a custom sink."""
-    return directory.named(sink.url) if isinstance(sink, FileSink) else sink.url
+    """Return a sink's name in the job's record: the path of a file, the URL of a database or a custom sink."""
+    return directory.named(sink.url) if sink.is_file else sink.url
 
 
 def recorded_sink(directory: JobDirectory, name: str) -> Sink:
     """Return the sink of a recorded name; raises SettingError for a sink that was given as an object."""
     with contextlib.suppress(SettingError):
+        if scheme_of(name) in (*SCHEMES, *STORES, "file"):
+            return sink_of(name)
         # Recorded paths have no "://".
         if "://" not in name:
-            return make_sink(directory.output(name))
+            return sink_of(directory.output(name))
     text = (
         f"output: {shown(name)} is a custom sink, which only Python can pass again, as output=. Without it the crawl "
         "is resumed with -o none, in Python with output=[]; the sink catches up when it is passed again"

@@ -92,5 +92,9 @@ class JobDamaged(StorageError):
     """The job directory is damaged; its intact records can be exported."""
 
 
+class OutputAway(StorageError):
+    """An output does not answer now, such as a database that is restarted: it is tried again. For sinks to raise."""
+
+
 class StorageFull(StorageError):
     """No disk space is left. Nothing was changed: the same call may succeed once there is space."""

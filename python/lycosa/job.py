@@ -26,6 +26,7 @@ from lycosa.model import (
     ValidationError,
     model_validator,
 )
+from lycosa.observe.settings import Observe
 from lycosa.words import nearest
 
 MIB = 1 << 20
@@ -521,6 +522,11 @@ class Store(Section):
         8 * MIB, ge=1, le=1024 * MIB, description="maximum size of the log's tail that is not synced yet"
     )
     commit_interval: Seconds = Field(0.2, ge=0.001, le=60, description="maximum time until a record is synced")
+    behind_bytes: Bytes = Field(
+        4096 * MIB,
+        ge=MIB,
+        description="how far an output may be behind the log: then nothing more is fetched until it is not",
+    )
     retain: Literal["needed", "all"] = Field(
         "needed", description="needed: a file of the log is removed once all outputs and two snapshots have passed it"
     )
@@ -653,6 +659,7 @@ class Job(Section):
     store: Store = _defaults(Store)
     url: Url = _defaults(Url)
     cluster: Cluster = _defaults(Cluster)
+    observe: Observe = _defaults(Observe)
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

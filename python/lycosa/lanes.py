@@ -55,6 +55,11 @@ class LaneControl(Control):
         return self.is_closed or self._control.stopping
 
     @property
+    def is_held(self) -> bool:
+        """Whether nothing more is taken for now."""
+        return self._control.is_held
+
+    @property
     def aborting(self) -> bool:  # type: ignore[override]  # read only
         """Whether what is in flight is cancelled."""
         return self.is_closed or self._control.aborting

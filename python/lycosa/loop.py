@@ -27,11 +27,18 @@ class Control:
         """Start with no request to stop."""
         self.stopping = False
         self.aborting = False
+        #: Whether nothing more is taken for now; asked in each turn.
+        self.holds: Callable[[], bool] | None = None
         self.is_over = False  # by an error, or because the caller has left: nobody waits for disk space any more
 
     def stop(self) -> None:
         """Take no new work; finish the requests in flight."""
         self.stopping = True
+
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing more is taken for now: an output is too far behind."""
+        return self.holds is not None and self.holds()
 
     def abort(self) -> None:
         """End at once: requests in flight are cancelled, and their URLs stay waiting."""
@@ -43,22 +50,36 @@ def run(stages: Stages, control: Control, look: Callable[[], None] | None = None
 
     look: called in each turn.
     """
-    frontier, fetch, parse, log = stages.frontier, stages.fetch, stages.parse, stages.log
+    frontier, fetch, parse, log, turn = stages.frontier, stages.fetch, stages.parse, stages.log, stages.turns
+    turn("frontier")
     while not frontier.idle():
         if look is not None:
             look()
-        if not control.stopping:
+        is_held = control.is_held
+        if not control.stopping and not is_held:
             requests = frontier.take(fetch.free())
+            turn("log")
             log.append_leases(requests)
+            turn("fetch")
             fetch.submit(requests)
-        elif control.aborting or fetch.in_flight() == 0:
+        elif control.stopping and (control.aborting or fetch.in_flight() == 0):
             break
         # A stopping crawl takes nothing more: it waits for outcomes only.
-        within = LONGEST_WAIT if control.stopping else frontier.wait()
-        outcomes = frontier.judge(parse.parse(fetch.completed(BATCH, within)))
+        within = LONGEST_WAIT if control.stopping or is_held else frontier.wait()
+        turn("fetch")
+        responses = fetch.completed(BATCH, within)
+        turn("parse")
+        parsed = parse.parse(responses)
+        turn("frontier")
+        outcomes = frontier.judge(parsed)
         if len(outcomes) == 0:
             continue
+        turn("log")
         log.append(outcomes)
+        turn("frontier")
         frontier.done(outcomes)
+        turn("caller")
         yield outcomes
+        turn("frontier")
+    turn("fetch")
     fetch.cancel()

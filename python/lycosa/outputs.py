@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 from lycosa.assemble import attach_sink
 from lycosa.errors import LycosaError
 from lycosa.memory import shares
@@ -13,6 +11,7 @@ from lycosa.stages import Log
 from lycosa.store.directory import JobDirectory
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
+from lycosa.store.turn import Turn
 
 
 class Outputs:
@@ -31,7 +30,7 @@ class Outputs:
 
         anew: existing outputs are removed, and written again from the log.
         """
-        job, turn = self._plan.job, threading.Lock()
+        job, turn = self._plan.job, Turn()
         if anew:
             for sink in self._unwritten:
                 sink.remove()
@@ -62,6 +61,19 @@ class Outputs:
     def positions(self) -> list[int]:
         """Return the committed position of each output, including those that this session does not write."""
         return [follower.position() for follower in self._followers] + [_committed(sink) for sink in self._unwritten]
+
+    def behind(self, end: int) -> int:
+        """Return how many bytes of the log, at most, an output has not been given. end: of the log."""
+        return max((end - follower.reached for follower in self._followers), default=0)
+
+    def away(self) -> dict[str, str]:
+        """Return the outputs that do not answer, and why."""
+        return {one.url: one.away for one in self._followers if one.away is not None}
+
+    @property
+    def followers(self) -> list[Follower]:
+        """Who writes the outputs of this session."""
+        return self._followers
 
     def gaps(self) -> list[tuple[str, tuple[int, int]]]:
         """Return the outputs, by recorded name, that lack records the log had removed: from and to which position."""

@@ -14,7 +14,7 @@ from lycosa.job import Job, make_job, merge
 from lycosa.kinds import retried
 from lycosa.memory import check_bodies
 from lycosa.records import Request
-from lycosa.sink import Sink
+from lycosa.sink import Output, Sink
 from lycosa.store.directory import JobDirectory, Record
 from lycosa.store.file_sink import check_writable
 
@@ -43,7 +43,7 @@ def make_plan(
     seeds: Sequence[str | Request] = (),
     whole: bool,
     directory: Path | None,
-    outputs: Sequence[str | Path | Sink] | None,
+    outputs: Sequence[Output] | None,
     fresh: bool,
     retry_failed: bool | str | Sequence[str] = False,
 ) -> Plan:

@@ -16,6 +16,9 @@ from lycosa.end import End, end_of
 from lycosa.errors import LycosaError
 from lycosa.loop import Control, run
 from lycosa.memory import told
+from lycosa.observe.balance import balance
+from lycosa.observe.cpu import cpu_by_stage
+from lycosa.observe.observer import Observer, check_sums, write_reports
 from lycosa.outputs import Outputs
 from lycosa.plan import Plan
 from lycosa.records import Outcomes, Request, Requests
@@ -118,7 +121,7 @@ class Running:
                 self._write_record()
             assembled = assemble(job, directory, self._log, self._patience, change, middleware, proxies)
             self.stages, self._names, self._snapshots = assembled.stages, assembled.names, assembled.snapshots
-            self._lanes, self._keeper = assembled.lanes, assembled.keeper
+            self._lanes, self._keeper, self._traces = assembled.lanes, assembled.keeper, assembled.traces
             self._recorded: dict[str, Any] = self.stages.log.summary()  # before this session
             self._tell(goes_on)
             self._outputs.open(self.stages.log, self._patience, anew=plan.fresh or (is_new and goes_on))
@@ -129,17 +132,22 @@ class Running:
             if not is_new:
                 # Only now, so that a session that could not start changes nothing and is not taken for a crash.
                 self._write_record()
+            looked_at = (job, self._lanes, self._outputs, self.stages.frontier, self._log.end, self.report)
+            self._observer = Observer(*looked_at)
+            self._observer.serve()
         except BaseException:
             self._outputs.abandon()
             if is_new:
                 with contextlib.suppress(OSError):
                     directory.record_file.unlink(missing_ok=True)
             raise
+        control.holds = self._observer.is_held
         # All outputs are open before the first of their threads starts.
         self._outputs.start()
         if self._keeper is not None:
             self._keeper.start()
         self._retain_at, self._check_at = time.monotonic() + RETAIN, 0.0
+        self._observer.start()
 
     def start(self) -> None:
         """Record and accept the seeds, then record the settings; opens failed URLs again if the plan says so."""
@@ -215,6 +223,8 @@ class Running:
             found["proxies"] = self._keeper.dry_since
         if str(self._directory.path) in self._patience.full():
             found["disk"] = None
+        if self._observer.held:
+            found["outputs"] = None
         return found
 
     def check(self) -> None:
@@ -242,6 +252,7 @@ class Running:
         error: the exception that ended the run, if any.
         """
         problems: list[LycosaError] = []
+        self._observer.leave_lanes()
         if self._keeper is not None:
             self._keeper.stop()
         try:
@@ -260,6 +271,7 @@ class Running:
             problems.append(problem)
         self.stages.log.keep_distance(0)
         problems += self._outputs.close()
+        self._observer.stop()
         frontier, counts = self.stages.frontier, self.stages.frontier.counts()
         summary = self.stages.log.summary()
         self._end = end_of(
@@ -272,6 +284,7 @@ class Running:
             error=error or next(iter(problems), None),
             directory=None if self._plan.directory is None else self._directory.path,
         )
+        check_sums(counts, summary)
         end = self._end
         last = LastRun(now(), frontier.idle(), counts["waiting"], end.reason, end.text, end.status_text)
         try:
@@ -279,14 +292,18 @@ class Running:
             if self._plan.directory is not None:
                 record = dataclasses.replace(self._with_numbers(), last_run=last, streams=False)
                 self._directory.write(dataclasses.replace(record, confirmed=self._log.end()))
+                write_reports(self.report(), self._directory.path)
         except (LycosaError, OSError) as error:
             # Not worth failing for.
             logger.warning("%s: %s", self._directory.path, error)
+        self._observer.close()
+        if self._traces is not None:
+            self._traces.close()
         return problems
 
     def report(self) -> dict[str, Any]:
         """Return the counts of all stages over the crawl's whole life; those of this session under ``session``."""
-        summary, totals = self.stages.log.summary(), self._totals()
+        frontier, summary, totals = self.stages.frontier.counts(), self.stages.log.summary(), self._totals()
         return {
             **summary,
             "sessions": totals.sessions,
@@ -297,16 +314,27 @@ class Running:
                 **{name: summary[name] - self._recorded[name] for name in COUNTED},
                 "seconds": time.monotonic() - self._started,
                 "cpu_seconds": time.process_time() - self._cpu,
+                "cpu_by_stage": cpu_by_stage(
+                    [lane.turns for lane in self._lanes],
+                    [one.turns for one in self._outputs.followers],
+                    self._cpu,
+                ),
                 "names": self._names.statistics(),
             },
+            "balance": balance(frontier, summary),
             "end": None if self._end is None else self._end._asdict(),
             "in_flight": self.stages.fetch.in_flight(),
-            "frontier": self.stages.frontier.counts(),
+            "frontier": frontier,
             "suspensions": self.stages.frontier.suspensions(),
             "failing": [FailingHost(*host)._asdict() for host in self.stages.frontier.failing(FAILING)],
             "log": str(self._directory.log),
             "log_bytes": self.stages.log.end(),
             "outputs": [sink.url for sink in self._plan.outputs],
+            "output_positions": {one.url: one.position() for one in self._outputs.followers},
+            "outputs_away": self._outputs.away(),
+            "held": self._observer.held,
+            "stuck": [one._asdict() for one in self._observer.stuck()],
+            "price": self._plan.job.observe.price,
             "full_disks": self._patience.full(),
             "proxies": None if self._keeper is None else self._keeper.report(),
         }

@@ -14,7 +14,7 @@ from lycosa import _core
 from lycosa.errors import LycosaError, SettingError
 from lycosa.loop import Control
 from lycosa.records import Outcome, Outcomes, Request
-from lycosa.sink import Sink
+from lycosa.sink import Output, Sink
 from lycosa.stages import Change
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def crawl(
     *seeds: str | Request,
     job: str | Path | None = None,
     directory: str | Path | None = None,
-    output: str | Path | Sink | Sequence[str | Path | Sink] | None = None,
+    output: Output | Sequence[Output] | None = None,
     fresh: bool = False,
     retry_failed: bool | str | Sequence[str] = False,
     stages: Change | None = None,
@@ -55,8 +55,8 @@ def crawl(
     directory: the job directory: log, settings, positions of outputs. A crawl in it is resumed, with its recorded
         settings and outputs where none are given; differences are reported to the logger ``lycosa``.
         Default: a temporary directory that is removed when the crawl ends.
-    output: files to write, ``.parquet`` or ``.jsonl``, as paths or ``file:`` URLs; a path that ends in ``/`` is a
-        directory of Parquet files; or custom sinks (``lycosa.Sink``). They replace recorded outputs; an empty list
+    output: what is written (docs/outputs.md), as paths or URLs; custom sinks (``lycosa.Sink``); functions, which are
+        called with each batch of outcomes. They replace recorded outputs; an empty list
         writes none in this session, and recorded ones stay for the next.
     fresh: start over; replace an existing crawl and its outputs. Without seeds and job file: with the recorded
         settings.
@@ -80,7 +80,7 @@ def crawl(
     told = absolute_paths(read_job(Path(job)), Path(job).parent) if job is not None else {}
     merged = merge(told, absolute_paths(dict(settings), Path()))
     where = None if directory is None else Path(directory)
-    outputs = [output] if isinstance(output, str | Path | Sink) else output
+    outputs = [output] if isinstance(output, str | Path | Sink) or callable(output) else output
     plan = make_plan(
         merged,
         seeds=seeds,

@@ -146,6 +146,7 @@ class StoreSettings(TypedDict, total=False):
     segment_bytes: int
     commit_bytes: int
     commit_interval: float
+    behind_bytes: int
     retain: Literal["needed", "all"]
     fields: Sequence[str]
 
@@ -175,6 +176,16 @@ class ClusterSettings(TypedDict, total=False):
     snapshot_interval: float
 
 
+class ObserveSettings(TypedDict, total=False):
+    """What a running crawl tells of itself."""
+
+    http: str | None
+    stuck_after: float
+    traces: str | None
+    trace_share: float
+    price: float | None
+
+
 class CrawlSettings(TypedDict, total=False):
     """One crawl, but for its seeds."""
 
@@ -198,3 +209,4 @@ class CrawlSettings(TypedDict, total=False):
     store: StoreSettings
     url: UrlSettings
     cluster: ClusterSettings
+    observe: ObserveSettings

@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from lycosa.records import Outcomes
 from lycosa.store.replace import replace_file
+
+#: What an output may be given as: a path or a URL, a sink, or a function that is called with each batch.
+Output: TypeAlias = "str | Path | Sink | Callable[[Outcomes], object]"
 
 #: The beginning of an output's URL. Any other colon is part of a path: ``pages-10:30.jsonl``.
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://|(file):", re.IGNORECASE)
@@ -44,9 +48,11 @@ class Sink:
     commit_seconds: float = 1.0
     #: Whether the sink needs bodies.
     with_body: bool = True
+    #: Whether its URL is the path of a file, which the job's record has relative to its directory.
+    is_file: bool = False
 
     def __init__(self, url: str) -> None:
-        """Open nothing yet. url: identifies the output, such as ``sqlite://pages.db``."""
+        """Open nothing yet. url: identifies the output, such as ``search-index://pages``."""
         self.url = url
         self.job = SinkJob("", Path(), url, ())
 

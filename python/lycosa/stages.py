@@ -7,9 +7,10 @@ are checked against these annotations (``checked.py``).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from lycosa.observe.turns import Turns
 from lycosa.records import Entries, Outcomes, Requests, Responses
 
 
@@ -55,6 +56,9 @@ class Frontier(Protocol):
 
     def failing(self, max: int) -> list[tuple[str, str, int, float]]:
         """Return failing hosts with waiting URLs: host, kind, number of URLs, earliest end of the retries."""
+
+    def oldest(self) -> tuple[str, float] | None:
+        """Return the URL that is out longest, and for how many seconds; `None`: none is."""
 
     def slowed(self) -> list[tuple[str, float, float]]:
         """Return hosts that are asked more slowly since the last call: host, interval before and now, in seconds.
@@ -241,6 +245,8 @@ class Stages:
     fetch: Fetch
     parse: Parse
     log: Log
+    #: Which of them the lane is in: for reports and the watchdog.
+    turns: Turns = field(default_factory=Turns)
 
 
 #: Replaces stages by custom ones: ``lambda stages: replace(stages, fetch=MyFetch())``.

@@ -10,7 +10,6 @@ which of the last records are in the log, and what may be a captive portal's is 
 from __future__ import annotations
 
 import multiprocessing
-import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,6 +25,7 @@ from lycosa.store.follow import Follower
 from lycosa.store.json_lines import JsonLinesSink
 from lycosa.store.patient import Patience
 from lycosa.store.snapshots import Snapshots
+from lycosa.store.turn import Turn
 
 ROLES = ("frontier", "fetch", "parse", "store")
 
@@ -44,7 +44,7 @@ class Store:
         self.log = _core.Log(directory.log, MIB)
         sink = JsonLinesSink(str(directory.path / "pages.jsonl"))
         sink.attach(SinkJob("apart", directory.sinks, "pages.jsonl", ("url", "status", "error")))
-        self.follower = Follower(self.log, sink, Patience(lambda: False), MIB, MIB, threading.Lock())
+        self.follower = Follower(self.log, sink, Patience(lambda: False), MIB, MIB, Turn())
 
     def __getattr__(self, method: str) -> Any:
         """The log's own methods."""

@@ -11,7 +11,7 @@ def judge_killed(ledger: dict[str, Any], pages: Path, lost: int) -> list[dict[st
     """Judge a crawl by the ledger and its JSON lines; give their rows. lost: answers that kills may have lost."""
     assert ledger["coverage"]["ratio"] == 1.0
     # Pages that gave an error are asked for again in any case.
-    assert ledger["repeats"]["after_answer"] <= lost
+    assert ledger["repeats"]["after_answer"] <= lost, ledger["repeats"]
     assert ledger["robots"]["disallowed"] == ledger["robots"]["before_robots"] == 0
     assert ledger["rates"]["host"]["count"] == ledger["rates"]["address"]["count"] == 0
     rows: list[dict[str, Any]] = [json.loads(line) for line in pages.read_text().splitlines()]

@@ -15,9 +15,28 @@ from tools.reference import ROOT
 SEED = '"https://example.com/",'
 
 
+def examples_of(page: str) -> list[str]:
+    """The blocks of Python of a document."""
+    blocks = (ROOT / page).read_text(encoding="utf-8").split("```python\n")[1:]
+    return [block.split("```")[0] for block in blocks]
+
+
+def test_a_notebook_gets_a_table_with_texts_in_ten_lines(tmp_path: Path) -> None:
+    example = examples_of("docs/outputs.md")[0]
+    lines = [line for line in example.splitlines() if line]
+    assert len(lines) <= 10
+    assert example.count(SEED) == 1
+    with SimulatedInternet(hosts=3, pages=5, seed=3, speed=200) as net:
+        script = example.replace(SEED, f"job={str(net.job_file())!r},").replace(lines[-1], f"print({lines[-1]})")
+        ran = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert "http" in ran.stdout, "the table has rows"
+
+
 def test_the_example_of_outputs_runs_as_pasted(tmp_path: Path) -> None:
-    page = (ROOT / "docs/outputs.md").read_text(encoding="utf-8")
-    example = page.split("```python\n")[1].split("```")[0]
+    example = examples_of("docs/outputs.md")[1]
     assert example.count(SEED) == 3
     with SimulatedInternet(hosts=3, pages=3, speed=200) as net:
         script = example.replace(SEED, f"job={str(net.job_file())!r},")
@@ -31,8 +50,7 @@ def test_the_example_of_outputs_runs_as_pasted(tmp_path: Path) -> None:
 
 
 def test_the_examples_of_stages_of_ones_own_run_as_pasted(tmp_path: Path) -> None:
-    blocks = (ROOT / "docs/extending.md").read_text(encoding="utf-8").split("```python\n")[1:]
-    requests, batches, stage, prices = (block.split("```")[0] for block in blocks)
+    requests, batches, stage, prices = examples_of("docs/extending.md")
     with SimulatedInternet(hosts=3, pages=3, speed=200) as net:
         job = f"job={str(net.job_file())!r}"
         script = f"""

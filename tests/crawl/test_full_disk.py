@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import gzip
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +17,7 @@ from typing import Any
 import duckdb
 import pytest
 from lycosa.simnet import SimulatedInternet
+from warcio.archiveiterator import ArchiveIterator
 
 SLOTS = 16
 
@@ -101,13 +106,35 @@ def read(path: Path) -> list[tuple[str, int | None]]:
     """An output's rows."""
     if path.suffix == ".jsonl":
         return [(row["url"], row["status"]) for row in map(json.loads, path.read_text().splitlines())]
+    if path.name.endswith(".csv.gz"):
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+            return [(row["url"], int(row["status"]) if row["status"] else None) for row in csv.DictReader(file)]
+    if path.name.endswith(".warc.gz"):
+        with path.open("rb") as file:
+            records = [record for record in ArchiveIterator(file) if record.rec_type == "response"]
+        heads = [(record.rec_headers, record.http_headers) for record in records]
+        return [(head.get_header("WARC-Target-URI"), int(http.get_statuscode())) for head, http in heads]
+    if path.suffix == ".sqlite":
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            return connection.execute("SELECT url, status FROM pages").fetchall()
+    if path.suffix == ".duckdb":
+        with duckdb.connect(path, read_only=True) as connection:
+            return connection.execute("SELECT url, status FROM pages").fetchall()
     with duckdb.connect() as connection:
         return connection.execute(f"SELECT url, status FROM '{path}'").fetchall()  # noqa: S608
 
 
 @pytest.mark.parametrize(
     ("directory", "output"),
-    [("disk/job", "pages.jsonl"), ("disk/job", "disk/job/pages.parquet"), ("job", "disk/pages.jsonl")],
+    [
+        ("disk/job", "pages.jsonl"),
+        ("disk/job", "disk/job/pages.parquet"),
+        ("job", "disk/pages.jsonl"),
+        ("job", "disk/pages.csv.gz"),
+        ("job", "disk/pages.sqlite"),
+        ("job", "disk/pages.duckdb"),
+        ("job", "disk/pages.warc.gz"),
+    ],
 )
 def test_a_crawl_waits_for_space_and_goes_on(directory: str, output: str, tmp_path: Path) -> None:
     report, told = crawl(tmp_path, directory, output, "free")

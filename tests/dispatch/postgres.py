@@ -9,6 +9,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, LiteralString, Self
@@ -45,6 +47,8 @@ class Postgres:
         self._folder = Path(tempfile.mkdtemp(prefix="lycosa-postgres-"))
         self._server: subprocess.Popen[bytes] | None = None
         self.port = 0
+        #: The password as it stands in a file of passwords.
+        self.password = PASSWORD.replace("\\", "\\\\").replace(":", "\\:")
 
     def __enter__(self) -> Self:
         """Start it."""
@@ -57,14 +61,7 @@ class Postgres:
         made = ["--auth=scram-sha-256", f"--username={USER}", f"--pwfile={secret}", "--no-sync", "--encoding=UTF8"]
         subprocess.run([binary("initdb"), "-D", data, *made], check=True, capture_output=True, **self._as_user())
         self.port = free_port()
-        options = ["-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
-        with (self._folder / "log").open("wb") as log:
-            command = [binary("postgres"), "-D", data, *options, "-c", "fsync=off", "-c", "max_connections=20"]
-            self._server = subprocess.Popen(command, stdout=log, stderr=log, **self._as_user())
-        until = time.monotonic() + START
-        while not self._answers():
-            assert time.monotonic() < until, (self._folder / "log").read_text()
-            time.sleep(0.05)
+        self._serve()
         return self
 
     def __exit__(
@@ -75,6 +72,41 @@ class Postgres:
             self._server.send_signal(signal.SIGQUIT)  # at once: nothing of it is needed any more
             self._server.wait(20)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _serve(self) -> None:
+        """Start the server, and wait until it answers."""
+        data = str(self._folder / "data")
+        options = ["-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
+        with (self._folder / "log").open("ab") as log:
+            command = [binary("postgres"), "-D", data, *options, "-c", "fsync=off", "-c", "max_connections=20"]
+            self._server = subprocess.Popen(command, stdout=log, stderr=log, **self._as_user())
+        until = time.monotonic() + START
+        while not self._answers():
+            assert time.monotonic() < until, (self._folder / "log").read_text()
+            time.sleep(0.05)
+
+    def restart(self, pause: float) -> None:
+        """Stop it as a crash would, and start it again after some seconds."""
+        assert self._server is not None
+        self._server.send_signal(signal.SIGQUIT)
+        self._server.wait(20)
+        time.sleep(pause)
+        self._serve()
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Have the server and all its sessions do nothing, without an end of any connection."""
+        assert self._server is not None
+        main = self._server.pid
+        sessions = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        for number in (main, *map(int, sessions)):
+            os.kill(number, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for number in (*map(int, sessions), main):
+                with suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGCONT)
 
     def url(self, database: str = "postgres", with_password: bool = True) -> str:
         """Return the URL of a database."""

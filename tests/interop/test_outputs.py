@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import lycosa
+import pandas
+import polars
 from lycosa.simnet import SimulatedInternet
 
 
@@ -18,6 +21,27 @@ def test_duckdb_queries_both_outputs(tmp_path: Path) -> None:
     from_parquet, from_lines = summary(parquet), summary(lines)
     assert from_parquet == from_lines
     assert from_parquet[0] == from_parquet[1] == served
+
+
+def test_tables_of_data_frames_are_those_of_the_outputs(tmp_path: Path) -> None:
+    names = ["pages.parquet", "pages.jsonl.gz", "pages.csv", "pages.sqlite", "pages.duckdb"]
+    with SimulatedInternet(hosts=10, pages=5, seed=3, speed=200) as net:
+        outputs = [tmp_path / name for name in names]
+        list(lycosa.crawl(job=net.job_file(), output=outputs, store={"fields": ["url", "status", "title"]}))
+    parquet, lines, text, lite, duck = (tmp_path / name for name in names)
+    with sqlite3.connect(lite) as of_lite, duckdb.connect(duck, read_only=True) as of_duck:
+        frames = [
+            pandas.read_parquet(parquet),
+            pandas.read_json(lines, lines=True),
+            pandas.read_csv(text),
+            pandas.read_sql("SELECT * FROM pages", of_lite),
+            of_duck.sql("SELECT * FROM pages").df(),
+            polars.read_parquet(parquet).to_pandas(),
+            polars.read_csv(text).to_pandas(),
+        ]
+    urls = [sorted(zip(frame["url"], frame["title"].fillna("").astype(str), strict=True)) for frame in frames]
+    assert len(urls[0]) > 20
+    assert all(one == urls[0] for one in urls)
 
 
 def summary(path: Path) -> tuple[Any, ...]:

@@ -251,7 +251,8 @@ def test_stages_of_ones_own_may_stand_around_the_embedded_ones(tmp_path: Path) -
 def test_the_embedded_stages_are_what_they_promise(tmp_path: Path) -> None:
     def change(stages: Stages) -> Stages:
         names = ("frontier", "parse", "log")
-        return Stages(fetch=Fetch(), **{name: Around(getattr(stages, name)) for name in names})
+        around: dict[str, Any] = {name: Around(getattr(stages, name)) for name in names}
+        return Stages(fetch=Fetch(), **around)
 
     assert sorted(crawl(tmp_path, change)) == sorted(PAGES)
     # Nothing keeps the log from the next crawl of this process.

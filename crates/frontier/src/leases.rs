@@ -138,6 +138,11 @@ impl Leases {
         None
     }
 
+    /// The active lease that was granted first.
+    pub(crate) fn oldest(&self) -> Option<&Lease> {
+        self.expiring.iter().find_map(|(_, number)| self.active.get(number))
+    }
+
     /// When the next lease may expire.
     pub(crate) fn due_at(&self) -> Option<Micros> {
         self.expiring.front().map(|(due, _)| *due)
@@ -238,6 +243,7 @@ mod tests {
         let numbers = [0, 1, 2].map(|at| leases.grant(7, 9, page(), at));
         assert_eq!(numbers, [(1, 100), (2, 101), (3, 102)]);
         assert!(leases.end(1).is_some() && leases.end(1).is_none());
+        assert_eq!(leases.oldest().map(|lease| lease.granted), Some(1), "of those that are active");
         leases.extend(10);
         assert_eq!((leases.next_expired(110), leases.due_at()), (None, Some(111)));
         assert_eq!(leases.next_expired(112), Some(2));

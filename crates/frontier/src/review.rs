@@ -88,6 +88,11 @@ impl<R: Resolve> Frontier<R> {
         self.trouble.only_failing.is_some() && self.trouble.has_failing(&self.hosts)
     }
 
+    /// The URL that is out longest, and since when.
+    pub fn oldest(&self) -> Option<(String, Micros)> {
+        self.leases.oldest().map(|lease| (lease.waiting.url.as_str().to_owned(), lease.granted))
+    }
+
     /// Hosts in memory that fail and that URLs wait for, at most this many; those that are given up last come first.
     pub fn failing(&self, max: usize, now: Micros) -> Vec<Failing> {
         self.trouble.report(&self.hosts, max, now)

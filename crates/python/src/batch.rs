@@ -162,6 +162,12 @@ impl Table {
     fn __len__(&self) -> usize {
         self.0.num_rows()
     }
+
+    /// The memory of all columns, in bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.get_array_memory_size()
+    }
 }
 
 /// Columns by name, or the usual ones. `setting`: what names them.

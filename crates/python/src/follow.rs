@@ -120,6 +120,25 @@ impl LogReader {
         Ok(LogReader { reader, with_body, max_body_bytes, followed: None })
     }
 
+    /// A reader of a log that nobody writes, without outcomes that were taken back or fetched again later.
+    #[staticmethod]
+    #[pyo3(signature = (directory, position = None, max_body_bytes = LARGEST))]
+    fn ended(
+        py: Python<'_>,
+        directory: PathBuf,
+        position: Option<Position>,
+        max_body_bytes: usize,
+    ) -> PyResult<Self> {
+        let open = || {
+            let (committed, takings) =
+                (Arc::new(AtomicU64::new(Position::MAX)), Arc::new(Takings::new(Position::MAX)));
+            let followed = Followed::new(&committed, &takings, Clock::shared());
+            let reader = followed.open(&directory, position, true)?;
+            Ok(LogReader::following(reader, true, max_body_bytes, followed))
+        };
+        py.detach(open).map_err(|error: LogError| errors::log(&error))
+    }
+
     /// The next outcomes: of at most so many records, until they hold so many bytes, their decoded bodies included; none
     /// while the log has no more.
     fn read(&self, py: Python<'_>, max_entries: usize, max_bytes: usize) -> PyResult<Outcomes> {

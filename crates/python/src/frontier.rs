@@ -513,6 +513,12 @@ impl Frontier {
         failing.into_iter().map(tuple).collect()
     }
 
+    /// The URL that is out longest, and for how many seconds; `None`: none is.
+    fn oldest(&self, py: Python<'_>) -> Option<(String, f64)> {
+        let (oldest, now) = py.detach(|| (lock(&self.core.state).oldest(), self.clock.now()));
+        oldest.map(|(url, granted)| (url, now.saturating_sub(granted) as f64 / 1e6))
+    }
+
     /// Hosts that are asked more slowly since the last call, for trouble of their own: host, and the interval before and now in seconds
     /// of the job. The first call begins.
     fn slowed(&self, py: Python<'_>) -> Vec<(String, f64, f64)> {

@@ -50,6 +50,8 @@ mod takings;
 mod text;
 mod url;
 mod values;
+mod warc;
+mod written;
 
 use pyo3::prelude::*;
 
@@ -58,6 +60,8 @@ use pyo3::prelude::*;
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<clock::Clock>()?;
+    m.add_class::<warc::WarcWriter>()?;
+    m.add_class::<warc::WarcReader>()?;
     m.add_class::<request::Request>()?;
     m.add_class::<requests::Requests>()?;
     m.add_class::<response::Response>()?;

@@ -1,25 +1,24 @@
 //! Outcomes in batches, from parse to the log, the frontier, sinks and the user. Bytes stay in Rust until they are asked for.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use lycosa_records::Purpose;
-use lycosa_records::columns::{Column, TextDecoder, write_lines};
+use lycosa_records::columns::{
+    Cells, Column, Plain, TextDecoder, plain_values, write_cells, write_lines, write_names,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBool, PyBytes, PyString, PyTuple};
 
 use crate::batch::{Batch, Table, columns_named};
 use crate::batch_class::{BatchClass, batch_class};
 use crate::errors;
 use crate::outcome::Outcome;
+use crate::response::Responses;
 use crate::store::{TEXTS, decoded_body};
-
-/// Bytes of lines that are written at once.
-const WRITE_BYTES: usize = 1 << 20;
+use crate::written::{Compression, Form, write_at};
 
 /// Serial number, index, whether there is a response, and the encoded response.
 type TicketedResult<'py> = (u64, u32, bool, Bound<'py, PyBytes>);
@@ -126,6 +125,24 @@ batch_class!(Outcomes {
         self.with(Batch::shared(self.batch.all().into_iter().filter(is_row).collect()))
     }
 
+    /// Their responses as they were received, to be parsed again. The batch is empty afterwards.
+    fn responses(&self) -> Responses {
+        let responses = self.batch.take().into_iter().map(lycosa_records::Outcome::into_response);
+        Responses::new(responses.collect(), None)
+    }
+
+    /// Those of a share of all URLs, from 0 to 1: always the same ones, by their digests.
+    fn sampled(&self, share: f64) -> Vec<Outcome> {
+        // A float that is too large becomes the largest number.
+        let bound = (share * 2f64.powi(64)) as u64;
+        let is_sampled = |outcome: &Arc<lycosa_records::Outcome>| {
+            let digest = outcome.url().digest();
+            let first = u64::from_be_bytes(std::array::from_fn(|at| digest[at]));
+            share >= 1.0 || first < bound
+        };
+        self.rows().batch.all().into_iter().filter(is_sampled).map(Outcome).collect()
+    }
+
     /// What a user sees: each URL's last outcome, a page or a failure; no redirects, which stand in the
     /// chain of where they lead, and no robots.txt.
     fn last(&self) -> Vec<Outcome> {
@@ -169,20 +186,83 @@ batch_class!(Outcomes {
         lines.map(|lines| PyBytes::new(py, &lines)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Writes JSON lines of the chosen columns, in UTF-8, into a file from an offset on; gives their bytes. What was written before
-    /// an error stays.
-    fn write_lines(&self, py: Python<'_>, path: PathBuf, offset: u64, names: Vec<String>) -> PyResult<u64> {
+    /// Writes rows of the chosen columns into a file from an offset on: as JSON lines, as `csv`, whose names come first at the
+    /// beginning of the file; compressed as one more member if the name of a compression is given. Gives the bytes. What was written
+    /// before an error stays.
+    #[pyo3(signature = (path, offset, names, form = "lines", compression = None))]
+    fn write_rows(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        offset: u64,
+        names: Vec<String>,
+        form: &str,
+        compression: Option<&str>,
+    ) -> PyResult<u64> {
+        let (form, compression) = (Form::named(form)?, Compression::named(compression)?);
         let columns = columns_named("columns", Some(names))?;
         self.decode_bodies_for(py, &columns);
         let outcomes = self.batch.all();
         let written = py.detach(|| {
-            let mut file = File::options().write(true).open(path)?;
-            file.seek(SeekFrom::Start(offset))?;
-            let mut buffered = BufWriter::with_capacity(WRITE_BYTES, file);
-            write_lines::<lycosa_records::Outcome>(&outcomes, &columns, self.texts, &mut buffered)?;
-            buffered.flush()?;
-            io::Result::Ok(buffered.stream_position()? - offset)
+            write_at(&path, offset, compression, |into| {
+                if form == Form::Csv && offset == 0 {
+                    write_names(&columns, into)?;
+                }
+                match form {
+                    Form::Lines => {
+                        Ok(write_lines::<lycosa_records::Outcome>(&outcomes, &columns, self.texts, into)?)
+                    }
+                    Form::Csv => write_cells(&outcomes, &columns, self.texts, Cells::Csv, into),
+                }
+            })
         });
         written.map_err(|error| errors::os(&error))
+    }
+
+    /// Rows of the chosen columns as tuples of str, int, bool, bytes and None, for databases; and about how many bytes they have.
+    fn tuples<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<(Vec<Bound<'py, PyTuple>>, usize)> {
+        let columns = columns_named("columns", Some(names))?;
+        self.decode_bodies_for(py, &columns);
+        let outcomes = self.batch.all();
+        let mut bytes = 0;
+        let mut rows = Vec::with_capacity(outcomes.len());
+        for outcome in &outcomes {
+            let values = plain_values(&**outcome, &columns, self.texts).map_err(|error| errors::os(&error))?;
+            let values = values.into_iter().map(|value| {
+                bytes += 8;
+                Ok(match value {
+                    Plain::Missing => py.None().into_bound(py),
+                    Plain::Json(json) => {
+                        bytes += json.len();
+                        json.into_pyobject(py)?.into_any()
+                    }
+                    Plain::Number(number) => number.into_pyobject(py)?.into_any(),
+                    Plain::Large(number) => number.cast_signed().into_pyobject(py)?.into_any(),
+                    Plain::Flag(flag) => PyBool::new(py, flag).to_owned().into_any(),
+                    Plain::Text(text) => {
+                        bytes += text.len();
+                        PyString::new(py, &text).into_any()
+                    }
+                    Plain::Bytes(body) => {
+                        bytes += body.len();
+                        PyBytes::new(py, body).into_any()
+                    }
+                })
+            });
+            rows.push(PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)?);
+        }
+        Ok((rows, bytes))
+    }
+
+    /// Rows of the chosen columns as PostgreSQL's COPY reads them.
+    fn copied<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyBytes>> {
+        let columns = columns_named("columns", Some(names))?;
+        self.decode_bodies_for(py, &columns);
+        let outcomes = self.batch.all();
+        let copied = py.detach(|| {
+            let mut rows = Vec::new();
+            write_cells(&outcomes, &columns, self.texts, Cells::Copy, &mut rows).map(|()| rows)
+        });
+        copied.map(|rows| PyBytes::new(py, &rows)).map_err(|error| errors::os(&error))
     }
 });

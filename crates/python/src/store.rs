@@ -54,6 +54,11 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     let usual = lycosa_records::Outcome::columns().iter().filter(|column| column.is_usual);
     m.add("COLUMNS", columns)?;
+    let types = PyDict::new(m.py());
+    for column in lycosa_records::Outcome::columns() {
+        types.set_item(column.name, column.type_name())?;
+    }
+    m.add("COLUMN_TYPES", types)?;
     m.add("USUAL_FIELDS", usual.map(|column| column.name).collect::<Vec<_>>())?;
     m.add("SEGMENT_HEADER_BYTES", lycosa_store::SEGMENT_HEADER_BYTES)?;
     m.add("FIELDS", lycosa_records::Outcome::columns().iter().map(|column| column.name).collect::<Vec<_>>())
@@ -276,6 +281,7 @@ impl Log {
         dict.set_item("robots", summary.robots)?;
         dict.set_item("bytes", summary.bytes)?;
         dict.set_item("links", summary.links)?;
+        dict.set_item("responses", summary.responses)?;
         dict.set_item("statuses", &summary.statuses)?;
         let failures: BTreeMap<_, _> =
             summary.failures.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
@@ -290,6 +296,20 @@ impl Log {
             }
             dict.set_item(name, told)?;
         }
+        dict.set_item("examples", &summary.examples)?;
+        let types = PyDict::new(py);
+        for (name, of) in &summary.types {
+            types.set_item(name, BTreeMap::from([("responses", of.responses), ("bytes", of.bytes)]))?;
+        }
+        dict.set_item("types", types)?;
+        let slowest = summary.slow.slowest(SLOWEST).into_iter().map(|(host, responses, us)| {
+            let told = PyDict::new(py);
+            told.set_item("host", host)?;
+            told.set_item("responses", responses)?;
+            told.set_item("seconds", us as f64 / 1e6)?;
+            Ok(told)
+        });
+        dict.set_item("slowest", slowest.collect::<PyResult<Vec<_>>>()?)?;
         let prices: BTreeMap<_, _> =
             summary.prices.iter().map(|(currency, sum)| (currency, *sum as f64 / 1e6)).collect();
         dict.set_item("prices", prices)?;
@@ -301,6 +321,9 @@ impl Log {
         Ok(dict)
     }
 }
+
+/// Hosts whose responses begin latest that a summary has.
+const SLOWEST: usize = 10;
 
 /// Bytes of records in memory while a log is read again.
 pub(crate) const REPLAY_BYTES: usize = 4 << 20;

@@ -146,6 +146,14 @@ impl Outcome {
         self.response.result.as_ref().err()
     }
 
+    /// The response as it was received, to be parsed again.
+    pub fn into_response(self) -> Response {
+        match self.refused {
+            Some(received) => Response { result: Ok(*received), ..self.response },
+            None => self.response,
+        }
+    }
+
     /// Computes the mark. Call it after redirect and decoded body, or the text of the robots.txt, are set, and before a page that is no
     /// content becomes a failure: that keeps the mark of what was answered.
     pub fn set_mark(&mut self) {

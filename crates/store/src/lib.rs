@@ -25,6 +25,7 @@ mod repair;
 #[cfg(test)]
 mod samples;
 mod segment;
+mod slow;
 mod snapshot;
 mod story;
 mod summary;
@@ -38,9 +39,10 @@ pub use log::{Log, LogSettings, encode};
 pub use reader::{Bodies, Logged, Reader};
 pub use repair::Torn;
 pub use segment::first_position;
+pub use slow::SlowHosts;
 pub use snapshot::{SnapshotReader, Snapshots, Unfinished};
 pub use story::{Judge, Leased, Story, story};
-pub use summary::{Reached, Summary};
+pub use summary::{OfType, Reached, Summary};
 
 /// A byte offset in the log.
 pub type Position = u64;

@@ -2,12 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use crate::slow::SlowHosts;
 use lycosa_records::{Outcome, Purpose, Received, is_refused_without_license};
 use lycosa_url::{Bound, FailureKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Number of example URLs per bound.
 const FIRST_URLS: usize = 3;
+
+/// Media types that are counted one by one: servers may make up their names.
+const MAX_TYPES: usize = 100;
+
+/// Where all further media types are counted, and responses that name none.
+const OTHER_TYPES: &str = "other";
 
 /// Currencies whose sums are kept: sites may make up their names.
 const MAX_CURRENCIES: usize = 100;
@@ -19,6 +26,15 @@ pub struct Reached {
     pub count: u64,
     /// The first URLs, at most three.
     pub first: Vec<String>,
+}
+
+/// Responses of a media type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfType {
+    /// How many there were.
+    pub responses: u64,
+    /// Bytes of their bodies, as received.
+    pub bytes: u64,
 }
 
 /// Counts over all recorded outcomes.
@@ -44,6 +60,12 @@ pub struct Summary {
     /// URLs that ended without a response, by kind.
     #[serde(serialize_with = "write_failures", deserialize_with = "read_failures")]
     pub failures: BTreeMap<FailureKind, u64>,
+    /// The first URLs of each kind of failure, by stable name.
+    pub examples: BTreeMap<String, Vec<String>>,
+    /// Responses by media type, at most 100, and `other`.
+    pub types: BTreeMap<String, OfType>,
+    /// Hosts whose responses began latest.
+    pub slow: SlowHosts,
     /// Bounds reached by pages, and failures that are bounds, by stable name.
     pub bounds: BTreeMap<String, Reached>,
     /// Pages that are no content, by kind, in the same way.
@@ -78,6 +100,7 @@ impl Summary {
         if let Ok(received) = &response.result {
             self.bytes += received.body.len();
             self.responses += 1;
+            self.add_type(received);
             let times = &response.times;
             let phases = [
                 response.request.name_us,
@@ -89,6 +112,7 @@ impl Summary {
             for (sum, phase) in self.phases_us.iter_mut().zip(phases) {
                 *sum += u64::from(phase);
             }
+            self.slow.add(response.request.url.host(), times.first_byte_us);
         }
         if response.request.purpose == Purpose::Robots {
             self.robots += 1;
@@ -124,6 +148,18 @@ impl Summary {
         }
     }
 
+    /// Counts a response and its bytes by media type.
+    fn add_type(&mut self, received: &Received) {
+        let name = received.head.media_type();
+        let is_name =
+            name.contains('/') && name.len() <= 100 && name.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_room = self.types.len() < MAX_TYPES || self.types.contains_key(&name);
+        let name = if is_name && is_room { name } else { OTHER_TYPES.to_owned() };
+        let of = self.types.entry(name).or_default();
+        of.responses += 1;
+        of.bytes += received.body.len();
+    }
+
     /// Counts what a response asks for, of the first currencies.
     fn add_terms(&mut self, received: &Received) {
         self.licenses += u64::from(is_refused_without_license(received));
@@ -144,7 +180,13 @@ impl Summary {
                 *counter += 1;
                 self.add_terms(received);
             }
-            Err(failure) => *self.failures.entry(failure.kind).or_default() += 1,
+            Err(failure) => {
+                *self.failures.entry(failure.kind).or_default() += 1;
+                let examples = self.examples.entry(failure.kind.as_str().to_owned()).or_default();
+                if examples.len() < FIRST_URLS {
+                    examples.push(page.response.request.url.as_str().to_owned());
+                }
+            }
         }
         let failure = page.response.result.as_ref().err().map(|failure| failure.kind);
         if let Some(kind) = failure.filter(|kind| kind.is_refusal()) {
@@ -176,7 +218,7 @@ fn read_failures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<
 
 #[cfg(test)]
 mod tests {
-    use lycosa_records::{Received, decode, encode};
+    use lycosa_records::{Head, Received, decode, encode};
     use lycosa_url::{CrawlUrl, Failure};
 
     use super::*;
@@ -218,6 +260,24 @@ mod tests {
         assert_eq!(told("links"), (5, three.to_owned()));
         assert_eq!(told("title-bytes"), (2, "http://example.com/1 http://example.com/3".to_owned()));
         assert_eq!(summary.bounds.len(), 3);
+    }
+
+    #[test]
+    fn responses_are_counted_by_media_type_and_failures_with_examples() {
+        let mut summary = Summary::default();
+        let url = |n: usize| CrawlUrl::parse(&format!("http://example.com/{n}")).unwrap();
+        for (n, kind) in ["text/html; charset=utf-8", "Text/HTML", "", "nonsense"].into_iter().enumerate() {
+            let mut page = Outcome::settled(url(n), 0, Vec::new(), 0, Failure::new(FailureKind::Timeout, ""));
+            let head = Head::of("HTTP/1.1 200 OK", [("Content-Type", kind)]).unwrap();
+            page.response.result = Ok(Received { status: 200, head, ..Received::default() });
+            summary.add(&page);
+        }
+        for n in 0..9 {
+            summary.add(&Outcome::settled(url(n), 0, Vec::new(), 0, Failure::new(FailureKind::Timeout, "")));
+        }
+        assert_eq!(summary.types["text/html"].responses + summary.types["other"].responses, 4);
+        assert_eq!(summary.types.len(), 2);
+        assert_eq!(summary.examples["timeout"].len(), 3);
     }
 
     #[test]

@@ -19,7 +19,7 @@ COLLECTED = 50_000
 
 #: In the order of the help; each is a module of this package.
 COMMANDS = (
-    "crawl", "job", "extract", "resolve", "cache", "dns", "identity", "proxies", "why",
+    "crawl", "job", "parse", "extract", "resolve", "cache", "dns", "identity", "proxies", "why",
     "master", "downloader", "download", "work", "simnet",
 )  # fmt: skip
 
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         from lycosa.cli import simnet_report
 
         return simnet_report.run(arguments[2:], Parser)
-    args = parse(arguments)
+    args = parse_arguments(arguments)
     try:
         status: int = args.run(args)
     except SettingError as error:
@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
-def parse(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     """Return the arguments of a command, whose ``run`` runs it; ends the process with what is wrong with them."""
     from lycosa import __version__
 

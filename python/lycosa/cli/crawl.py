@@ -20,7 +20,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 from lycosa.cli import RawHelp
 from lycosa.cli.status import STATUSES, status_of, status_text
-from lycosa.cli.told import told
+from lycosa.cli.told import JSON, add_log_argument, told
 from lycosa.end import NOTHING, PARTIAL, SUSPENDED
 from lycosa.errors import SettingError, StorageFull
 from lycosa.kinds import choices
@@ -67,6 +67,15 @@ def add_parser(subparsers: Any) -> None:
         nargs="*",
         metavar="SEED",
         help="URL to start from; replaces the job file's seeds, is added to those of an existing crawl",
+    )
+    add(
+        "--seeds",
+        action="append",
+        default=[],
+        dest="seed_files",
+        metavar="FILE",
+        help="more of them: a URL on each line, the URLs of a CDXJ index, of a WARC, WACZ or Parquet file, or - for "
+        "standard input; may be repeated",
     )
     add(
         "-o",
@@ -118,7 +127,13 @@ def add_parser(subparsers: Any) -> None:
         action="store_true",
         help="show neither progress nor summary; one line on standard error if the exit status is 3, 4 or 5",
     )
-    add("--report", metavar="FILE", help="write the summary as JSON to FILE (- for standard output)")
+    add_log_argument(add)
+    add(
+        "--report",
+        metavar="FILE",
+        help="write the report to FILE, as JSON, or as a page for people if it ends in .html (- for standard output, "
+        "as JSON); both are in DIR anyway, as report.json and report.html",
+    )
     parser.set_defaults(run=run)
 
 
@@ -128,8 +143,10 @@ def run(args: argparse.Namespace) -> int:
     if streams and args.report == STANDARD:
         raise SettingError("--report", STANDARD, "a file, since the pages go to standard output")
     crawl, full = _prepare(args, streams), None
-    with told(quiet=args.quiet), _signals(crawl, args.quiet) as signals:
-        with _progress(crawl, args.quiet):
+    directory = crawl.plan.directory
+    name = None if directory is None else directory.path.name
+    with told(quiet=args.quiet, form=args.log, job=name), _signals(crawl, args.quiet) as signals:
+        with _progress(crawl, args.quiet or args.log == JSON):
             try:
                 for batch in crawl.batches():
                     if streams and not _stream(batch, crawl):
@@ -169,6 +186,7 @@ def _stream(batch: Outcomes, crawl: Crawl) -> bool:
 def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
     """Check everything; writes nothing."""
     from lycosa.job import merge, read_job
+    from lycosa.seeds import seeds_of
     from lycosa.session import crawl
     from lycosa.store.directory import JobDirectory
 
@@ -181,14 +199,15 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
         settings = merge(settings, {"names": {"resolvers": args.resolver}})
     for text in args.set:
         settings = merge(settings, assignment(text))
+    seeds = [*args.seeds, *(seed for name in args.seed_files for seed in seeds_of(name))]
     if args.dir is not None:
         directory = Path(args.dir)
     else:
         told_seeds = read_job(Path(args.job)).get("seeds", []) if args.job is not None else []
-        directory = _default_directory(args.seeds or told_seeds)
+        directory = _default_directory(seeds or told_seeds)
     if args.report not in (None, STANDARD) and not os.access(Path(args.report).absolute().parent, os.W_OK):
         raise SettingError("--report", args.report, "a file in a directory that can be written to")
-    over = args.fresh and (args.job is not None or args.seeds)
+    over = args.fresh and (args.job is not None or seeds)
     record = None if over else JobDirectory(directory).read()
     recorded = record is not None and record.outputs
     outputs = None if recorded else [str(directory / _default_output())]
@@ -197,7 +216,7 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
         if outputs and NONE in args.output:
             raise SettingError("--output", NONE, "none alone, or beside -")
     prepared = crawl(
-        *args.seeds,
+        *seeds,
         job=args.job,
         directory=directory,
         output=outputs,
@@ -271,7 +290,12 @@ def _progress(crawl: Crawl, quiet: bool) -> contextlib.AbstractContextManager[ob
 
 def _write_report(where: str, report: dict[str, Any]) -> None:
     """Write the report as JSON."""
-    text = json.dumps(report, indent=2) + "\n"
+    if where.endswith(".html"):
+        from lycosa.observe.page import page
+
+        text = page(report, "Crawl")
+    else:
+        text = json.dumps(report, indent=2) + "\n"
     if where == STANDARD:
         sys.stdout.write(text)
     else:

@@ -105,6 +105,7 @@ class Progress:
             f"{counted(frontier['hosts'], 'host')}, {counted(frontier['unresolved'], 'name')} resolving, "
             f"{report['bytes'] / 1e6:,.0f} MB{_failures(report)}"
             f"{'; waits for disk space' if report['full_disks'] else ''}"
+            f"{'; waits for outputs' if report['held'] else ''}"
         )
 
 

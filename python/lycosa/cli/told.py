@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from lycosa.logs import handled
+from lycosa.logs import JsonLines, handled
 
 T = TypeVar("T")
 
@@ -22,13 +22,36 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print."""
-        print(f"lycosa: {record.getMessage()}", file=sys.stderr, flush=True)
+        try:
+            print(self.format(record), file=sys.stderr, flush=True)
+        except Exception:
+            self.handleError(record)
+
+
+#: Forms of messages, for people and for programs.
+CONSOLE, JSON = "console", "json"
+
+
+def add_log_argument(add: Callable[..., object]) -> None:
+    """Add the argument that chooses the form of messages."""
+    add(
+        "--log",
+        choices=(CONSOLE, JSON),
+        default=CONSOLE,
+        help="form of messages on standard error: console, lines for people; json, an object a line with time, "
+        "level, message, and job, host and URL where it is about them (default: console)",
+    )
 
 
 @contextlib.contextmanager
-def told(*, quiet: bool = False) -> Iterator[None]:
-    """Show the messages of the logger ``lycosa``; when quiet, only warnings and errors."""
-    with handled(logging.getLogger("lycosa"), _Lines(), logging.WARNING if quiet else logging.INFO):
+def told(*, quiet: bool = False, form: str = CONSOLE, job: str | None = None) -> Iterator[None]:
+    """Show the messages of the logger ``lycosa``; when quiet, only warnings and errors.
+
+    form: of the messages. job: the name of the job that all of them are about.
+    """
+    handler = _Lines()
+    handler.setFormatter(JsonLines(job) if form == JSON else logging.Formatter("lycosa: %(message)s"))
+    with handled(logging.getLogger("lycosa"), handler, logging.WARNING if quiet else logging.INFO):
         yield
 
 

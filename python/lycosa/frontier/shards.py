@@ -160,6 +160,11 @@ class Shards:
         every = [host for shard in self._all for host in shard.failing(max)]
         return sorted(every, key=lambda host: -host[3])[:max]
 
+    def oldest(self) -> tuple[str, float] | None:
+        """The URL that is out longest, and for how many seconds."""
+        every = [one for shard in self._all if (one := shard.oldest()) is not None]
+        return max(every, key=lambda one: one[1], default=None)
+
     def slowed(self) -> list[tuple[str, float, float]]:
         """Hosts that are asked more slowly since the last call."""
         return [host for shard in self._all for host in shard.slowed()]

@@ -10,6 +10,7 @@
     seen/        the frontier's: known URLs that are not in memory
     shards/      of a frontier in shards: a folder for each, with its snapshots/, queues/ and seen/
     failed/      failed URLs, and outcomes of seeds, per snapshot: to open them again when their log is gone
+    report.json  the report of the last run, and as a page for people report.html
     sinks/       positions of outputs that do not store their own
 
 It may also contain outputs; they belong to the user, like all other files.

@@ -29,6 +29,8 @@ def path_of(output: str) -> str:
 class FileSink(Sink):
     """An output in a file, or in a directory if its name ends in ``/``."""
 
+    is_file = True
+
     def __init__(self, url: str) -> None:
         """Open nothing yet. url: a path, or a ``file:`` URL."""
         super().__init__(path_of(url))

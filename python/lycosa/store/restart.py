@@ -16,7 +16,7 @@ def is_whole(first: int) -> bool:
     return first <= SEGMENT_HEADER_BYTES
 
 
-def check_restart(output: Path, first: int | None, why: str) -> None:
+def check_restart(output: Path | str, first: int | None, why: str) -> None:
     """Log that an output is written again; raises SettingError if that would lose records.
 
     first: position of the log's oldest record; `None` if the output is lost already.

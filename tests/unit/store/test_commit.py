@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from lycosa.errors import SettingError, StorageError
 from lycosa.sink import Sink, SinkJob
 from lycosa.store import parts
+from lycosa.store.appended import CHECKPOINTS
 from lycosa.store.directory import JobDirectory
-from lycosa.store.json_lines import CHECKPOINTS, JsonLinesSink
+from lycosa.store.json_lines import JsonLinesSink
 from lycosa.store.parquet import ParquetSink
 
 if TYPE_CHECKING:

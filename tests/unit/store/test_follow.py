@@ -16,6 +16,7 @@ from lycosa.fetch import ScriptedFetch
 from lycosa.sink import Sink
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
+from lycosa.store.turn import Turn
 
 if TYPE_CHECKING:
     from .conftest import Recorded
@@ -56,7 +57,7 @@ class TransactionSink(Sink):
 
 def follower(recorded: Recorded, sink: Sink) -> Follower:
     """A follower that is not full and not started."""
-    return Follower(recorded.log, sink, Patience(lambda: False), MIB, MIB, threading.Lock())
+    return Follower(recorded.log, sink, Patience(lambda: False), MIB, MIB, Turn())
 
 
 def test_others_are_told_what_was_committed_and_never_ask_the_sink(recorded: Recorded, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 //! Records as JSON lines. The keys are the columns' names; missing values are `null`.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
 use std::io::Write;
 
 use base64::Engine as _;
@@ -34,78 +34,69 @@ struct Line<'a, T: 'static> {
 impl<T> Serialize for Line<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // Decoded once for both columns that contain it.
-        let text = self.columns.iter().find_map(|column| match column.get {
-            Get::Bytes(body, charset) | Get::DecodedText(body, charset) => Some((body, charset)),
-            _ => None,
-        });
-        let text = text.and_then(|(body, charset)| self.texts.text(body(self.record), charset(self.record)));
+        let text = decoded_text(self.record, self.columns, self.texts);
+        let text = text.as_deref();
         for column in self.columns {
-            self.entry(column, text.as_deref(), &mut map)?;
+            let (name, record) = (column.name, self.record);
+            map.serialize_entry(name, &Cell { record, column, text })?;
+            if let Get::Bytes(get, _) = column.get {
+                // Text as text, other bytes as base64; each line has both keys.
+                let other = get(record).filter(|_| text.is_none());
+                map.serialize_entry(&format!("{name}_base64"), &other.map(|body| STANDARD.encode(body)))?;
+            }
         }
         map.end()
     }
 }
 
-impl<T> Line<'_, T> {
-    /// Writes one column. `text`: the decoded body.
-    fn entry<M: SerializeMap>(
-        &self,
-        column: &Column<T>,
-        text: Option<&str>,
-        map: &mut M,
-    ) -> Result<(), M::Error> {
-        let (name, record) = (column.name, self.record);
-        match column.get {
-            Get::Text(get) => map.serialize_entry(name, get(record)),
-            Get::MaybeText(get) => map.serialize_entry(name, &get(record)),
-            Get::Status(get) => map.serialize_entry(name, &get(record)),
-            Get::Number(get) => map.serialize_entry(name, &get(record)),
-            Get::Large(get) => map.serialize_entry(name, &get(record)),
-            Get::Signed(get) => map.serialize_entry(name, &get(record)),
-            Get::Flag(get) => map.serialize_entry(name, &get(record)),
-            Get::Time(get) => map.serialize_entry(name, &timestamp(get(record))),
-            Get::Json(get) => map.serialize_entry(name, &get(record)),
-            Get::Texts(get) => map.serialize_entry(name, &Each::of(get(record))),
-            Get::Numbers(get) => map.serialize_entry(name, &Each::of(get(record))),
-            Get::Flags(get) => map.serialize_entry(name, &Each::of(get(record))),
-            Get::Steps(get) => {
-                let steps = get(record).map(|(url, status)| Pair(("url", url), ("status", status)));
-                map.serialize_entry(name, &Each::of(steps))
-            }
-            Get::Fields(get) => {
-                let fields = get(record).map(|(key, value)| Pair(("name", key), ("value", value)));
-                map.serialize_entry(name, &Each::of(fields))
-            }
-            Get::Preferences(get) => map.serialize_entry(name, &Each::of(get(record))),
-            Get::Licenses(get) => {
-                let licenses =
-                    get(record).map(|license| Pair(("url", license.url), ("source", license.source)));
-                map.serialize_entry(name, &Each::of(licenses))
-            }
-            Get::Bytes(get, _) => {
-                // Text as text, other bytes as base64; each line has both keys.
-                let other = get(record).filter(|_| text.is_none());
-                map.serialize_entry(name, &text)?;
-                map.serialize_entry(&format!("{name}_base64"), &other.map(|body| STANDARD.encode(body)))
-            }
-            Get::DecodedText(..) => map.serialize_entry(name, &text),
-        }
-    }
+/// The body of a record as text, if one of these columns has it: decoded once for all of them.
+pub(super) fn decoded_text<'a, T>(
+    record: &'a T,
+    columns: &[&'static Column<T>],
+    texts: TextDecoder,
+) -> Option<Cow<'a, str>> {
+    let (body, charset) = columns.iter().find_map(|column| match column.get {
+        Get::Bytes(body, charset) | Get::DecodedText(body, charset) => Some((body, charset)),
+        _ => None,
+    })?;
+    texts.text(body(record), charset(record))
 }
 
-/// A list that is serialized from an iterator, once.
-struct Each<I>(RefCell<Option<I>>);
-
-impl<I> Each<I> {
-    fn of(items: I) -> Self {
-        Each(RefCell::new(Some(items)))
-    }
+/// The value of one column.
+pub(super) struct Cell<'a, T: 'static> {
+    pub(super) record: &'a T,
+    pub(super) column: &'a Column<T>,
+    /// The body as text.
+    pub(super) text: Option<&'a str>,
 }
 
-impl<I: Iterator<Item: Serialize>> Serialize for Each<I> {
+impl<T> Serialize for Cell<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.borrow_mut().take().into_iter().flatten())
+        let record = self.record;
+        match self.column.get {
+            Get::Text(get) => get(record).serialize(serializer),
+            Get::MaybeText(get) => get(record).serialize(serializer),
+            Get::Status(get) => get(record).serialize(serializer),
+            Get::Number(get) => get(record).serialize(serializer),
+            Get::Large(get) => get(record).serialize(serializer),
+            Get::Signed(get) => get(record).serialize(serializer),
+            Get::Flag(get) => get(record).serialize(serializer),
+            Get::Time(get) => timestamp(get(record)).serialize(serializer),
+            Get::Json(get) => get(record).serialize(serializer),
+            Get::Texts(get) => serializer.collect_seq(get(record)),
+            Get::Numbers(get) => serializer.collect_seq(get(record)),
+            Get::Flags(get) => serializer.collect_seq(get(record)),
+            Get::Steps(get) => serializer
+                .collect_seq(get(record).map(|(url, status)| Pair(("url", url), ("status", status)))),
+            Get::Fields(get) => {
+                serializer.collect_seq(get(record).map(|(key, value)| Pair(("name", key), ("value", value))))
+            }
+            Get::Preferences(get) => serializer.collect_seq(get(record)),
+            Get::Licenses(get) => serializer.collect_seq(
+                get(record).map(|license| Pair(("url", license.url), ("source", license.source))),
+            ),
+            Get::Bytes(..) | Get::DecodedText(..) => self.text.serialize(serializer),
+        }
     }
 }
 
@@ -122,15 +113,13 @@ impl<L: Serialize, R: Serialize> Serialize for Pair<L, R> {
 }
 
 /// A time as RFC 3339 text in UTC, to the microsecond.
-fn timestamp(micros: u64) -> String {
+pub(super) fn timestamp(micros: u64) -> String {
     let time = i64::try_from(micros).ok().and_then(DateTime::from_timestamp_micros).unwrap_or_default();
     time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use lycosa_url::{CrawlUrl, NameClass};
 
     use super::*;

@@ -2,6 +2,7 @@
 //! from the declaration.
 
 mod arrow;
+mod cells;
 mod json;
 mod tables;
 mod value;
@@ -14,6 +15,7 @@ use lycosa_url::Micros;
 use crate::{License, Metadata, UsagePreference};
 
 pub use arrow::{record_batch, schema};
+pub use cells::{Cells, Plain, names_of, plain_values, write_cells, write_names};
 pub use json::write_lines;
 pub use value::{Value, WrongValue};
 
@@ -96,6 +98,26 @@ impl<T> Column<T> {
     /// Whether its values are computed from bodies.
     pub fn needs_body(&self) -> bool {
         matches!(self.get, Get::Bytes(..) | Get::DecodedText(..))
+    }
+
+    /// The type of its values: `text`, `int`, `bigint`, `bool`, `time`, `json` or `bytes`.
+    pub fn type_name(&self) -> &'static str {
+        match self.get {
+            Get::Text(_) | Get::MaybeText(_) | Get::DecodedText(..) => "text",
+            Get::Status(_) | Get::Signed(_) => "int",
+            Get::Number(_) | Get::Large(_) => "bigint",
+            Get::Flag(_) => "bool",
+            Get::Time(_) => "time",
+            Get::Bytes(..) => "bytes",
+            Get::Texts(_)
+            | Get::Numbers(_)
+            | Get::Flags(_)
+            | Get::Steps(_)
+            | Get::Fields(_)
+            | Get::Preferences(_)
+            | Get::Licenses(_)
+            | Get::Json(_) => "json",
+        }
     }
 
     /// Whether its values can be set.

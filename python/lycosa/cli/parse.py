@@ -1,0 +1,153 @@
+"""``lycosa parse``: pages that were fetched before are parsed again, without a network."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import json
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lycosa.cli.job_arguments import add_job_arguments, given_settings
+from lycosa.errors import JobInUse, SettingError
+from lycosa.sink import Sink, SinkJob
+from lycosa.store.replace import replace_file
+from lycosa.words import counted
+
+if TYPE_CHECKING:
+    from lycosa.again import Progress, Sources
+    from lycosa.job import Job
+
+#: The file with what is parsed in a directory.
+STATE = "parse.json"
+
+#: Seconds between two lines of progress.
+TELL = 2.0
+
+DESCRIPTION = """\
+Parses pages again that were fetched before, and writes them to outputs as a crawl does: links, texts and
+metadata by the settings of a job. SOURCE is a WARC or ARC file, compressed or not (of Lycosa, Common Crawl,
+Heritrix, wget), a WACZ file (of browsertrix), a Parquet file with columns url and body, or the directory of a
+crawl that has ended. Nothing is fetched. The positions of outputs are in DIR: the same command goes on where it
+was stopped, also with more sources behind those that it had. What cannot be read of a source is passed over, and told
+with its position.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the sub-command."""
+    parser = subparsers.add_parser("parse", help="parse archived pages again", description=DESCRIPTION)
+    parser.add_argument(
+        "source", nargs="+", metavar="SOURCE", help="a WARC, ARC, WACZ or Parquet file, or DIR of a crawl"
+    )
+    parser.add_argument(
+        "-o", "--output", action="append", required=True, metavar="OUTPUT", help="as of lycosa crawl; may be repeated"
+    )
+    parser.add_argument("--dir", metavar="DIR", default="parse", help="for the positions of outputs (default: parse)")
+    parser.add_argument("--fresh", action="store_true", help="replace outputs that are there")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_job_arguments(parser, "job file (TOML) whose settings of parse and store are used")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Parse; 1 if something could not be read."""
+    from lycosa.again import Sources, parse_again
+    from lycosa.job import make_job
+    from lycosa.sources import sources_of
+
+    settings = given_settings(args)
+    settings.setdefault("seeds", ["http://archive.invalid/"])
+    job, sources = make_job(settings), Sources([source for name in args.source for source in sources_of(name)])
+    folder = Path(args.dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _claimed(folder):
+        identity = _identity(folder, job, sources, fresh=args.fresh)
+        sinks = _sinks(args.output, SinkJob(identity, folder, "", tuple(job.store.fields)), sources, args.fresh)
+        progress = parse_again(job, sources, sinks, _Told())
+    for damage in sources.damages:
+        print(f"lycosa: {damage.source}: at {damage.position}: {damage.text}", file=sys.stderr)
+    if args.json:
+        damages = [{"source": one.source, "position": one.position, "text": one.text} for one in sources.damages]
+        print(json.dumps({"pages": progress.pages, "damages": damages, "outputs": progress.positions}))
+    else:
+        print(f"{counted(progress.pages, 'page')}; {counted(len(sources.damages), 'damage')}")
+    return 1 if sources.damages else 0
+
+
+@contextlib.contextmanager
+def _claimed(folder: Path) -> Iterator[None]:
+    """Have a directory alone. Raises JobInUse if another run has it."""
+    with (folder / "lock").open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JobInUse(f"{folder}: another lycosa parse writes there; --dir names another directory") from None
+        yield
+
+
+def _identity(folder: Path, job: Job, sources: Sources, *, fresh: bool) -> str:
+    """Return the name of what is parsed in a directory, by which outputs know their own.
+
+    Raises SettingError for sources or settings that are not those with which the directory was begun.
+    """
+    states = [[str(Path(source.name).absolute()), source.state()] for source in sources.all]
+    settings = hashlib.sha256(job.model_dump_json().encode()).hexdigest()
+    file, known = folder / STATE, None
+    if not fresh and file.exists():
+        known = json.loads(file.read_bytes())
+        again = f"--fresh parses all again, another --dir parses apart from {folder}"
+        for number, before in enumerate(known["sources"]):
+            if states[number : number + 1] != [before]:
+                given = states[number][0] if number < len(states) else "none"
+                raise SettingError("source", given, f"{before[0]}, as it was when this was begun; {again}")
+        if known["settings"] != settings:
+            raise SettingError("settings", "others", f"those with which this was begun; {again}")
+    identity = str(known["id"]) if known is not None else uuid.uuid4().hex[:16]
+    content = {"version": 1, "id": identity, "settings": settings, "sources": states}
+    replace_file(file, json.dumps(content).encode())
+    return identity
+
+
+def _sinks(outputs: Sequence[str], sink_job: SinkJob, sources: Sources, fresh: bool) -> list[Sink]:
+    """Return the sinks of all outputs, checked before the first is changed. Raises SettingError."""
+    from lycosa.store.outputs import sink_of
+
+    sinks, read = list[Sink](), {Path(source.name.partition("!")[0]).resolve() for source in sources.all}
+    for output in outputs:
+        sink = sink_of(output)
+        path = getattr(sink, "path", None)
+        if path is not None and path.resolve() in read:
+            raise SettingError("output", output, "a file that is not read")
+        if any(sink.url == other.url for other in sinks):
+            raise SettingError("output", output, "each output once")
+        sink.attach(sink_job._replace(name=sink.url))
+        sink.check(fresh=fresh, is_ours=sink.committed() is not None)
+        sinks.append(sink)
+    for sink in sinks:
+        if fresh:
+            sink.remove()
+    return sinks
+
+
+class _Told:
+    """Tells of progress now and then."""
+
+    def __init__(self) -> None:
+        """Nothing is told yet."""
+        self._began = self._told = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        """Tell if it is time to."""
+        now = time.monotonic()
+        if now - self._told < TELL:
+            return
+        self._told = now
+        rate = progress.pages / (now - self._began)
+        print(f"{100 * progress.part:.0f} %, {counted(progress.pages, 'page')}, {rate:.0f} a second", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""What a running crawl tells of itself: logs, metrics, traces, reports, and what is stuck."""

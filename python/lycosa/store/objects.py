@@ -1,0 +1,260 @@
+"""Object stores: ``s3://bucket/pages/``, ``gs://``, ``az://``, ``file:///folder/?format=…`` (extra ``objects``).
+
+An output is a prefix. Rows are written to a file in the job directory; when it is large or old enough it is
+completed, and uploaded as one object that is named by where it begins in the log. A manifest, ``_lycosa.json``, is
+put after it: position and output are committed by one request. Objects that no manifest names are removed when the
+crawl goes on. ``?format=jsonl.gz`` writes other files than Parquet, ``&size=1000000000`` and ``&seconds=3600`` say
+how large and how old a file becomes, ``&endpoint=http://127.0.0.1:9000`` asks another store than the provider's.
+Credentials come from the environment of each provider's tools, never from the URL.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from lycosa.errors import LycosaError, OutputAway, SettingError, StorageError
+from lycosa.records import Outcomes
+from lycosa.sink import Sink, SinkJob
+from lycosa.store.restart import check_restart
+
+if TYPE_CHECKING:
+    import obstore.store
+
+logger = logging.getLogger("lycosa")
+
+#: The object with the position.
+MANIFEST = "_lycosa.json"
+
+#: Where a machine of a provider has its credentials: who is asked there has none of their own.
+METADATA = "169.254.169.254"
+
+#: Names of objects with rows: from which position of the log on. An index beside an archive names it.
+OWN = re.compile(r"\d{20}\.")
+
+
+class SinkOf(Protocol):
+    """Makes the sink of a local file."""
+
+    def __call__(self, output: str) -> Sink:
+        """Return the sink of a path."""
+
+
+class Uploaded(TypedDict):
+    """An object: its range of the log, and its bytes."""
+
+    name: str
+    start: int
+    end: int
+    bytes: int
+
+
+class ObjectSink(Sink):
+    """Writes objects, each a complete file."""
+
+    commit_bytes: int = 256 << 20
+    commit_seconds: float = 300.0
+
+    def __init__(self, url: str, sink_of: SinkOf) -> None:
+        """Open nothing yet. sink_of: of the local files. Raises SettingError for unknown options."""
+        parts = urlsplit(url)
+        options = dict(parse_qsl(parts.query))
+        self._end, self._endpoint = options.pop("format", "parquet"), options.pop("endpoint", None)
+        super().__init__(url)
+        self.commit_bytes = self._number(options, "size", self.commit_bytes)
+        self.commit_seconds = self._number(options, "seconds", int(self.commit_seconds))
+        if options:
+            raise SettingError("output", url, "?format=, size=, seconds= and endpoint= only")
+        self._base = parts._replace(query="", path=parts.path.rstrip("/") + "/").geturl()
+        self._is_folder, self._local = parts.scheme.lower() == "file", unquote(parts.path)
+        self._sink_of = sink_of
+        self._made: obstore.store.ObjectStore | None = None
+        self._inner: Sink | None = None
+        self._uploaded: list[Uploaded] = []
+        self._start = 0
+
+    @staticmethod
+    def _missing(name: str) -> list[Any]:
+        """Answer for a folder that does not exist yet."""
+        if name == "get":
+            raise FileNotFoundError(MANIFEST)
+        return []
+
+    def _number(self, options: dict[str, str], name: str, otherwise: int) -> int:
+        """Take a number of the URL. Raises SettingError if it is none."""
+        given = options.pop(name, str(otherwise))
+        if not given.isdecimal() or not 0 < int(given) < 1 << 50:
+            raise SettingError("output", self.url, f"{name}= with a number above 0")
+        return int(given)
+
+    def attach(self, job: SinkJob) -> None:
+        """Set the sink's job; see ``lycosa.sink.Sink``."""
+        super().attach(job)
+        inner = self._part(0)
+        self.with_body, self.rows, self.bytes = inner.with_body, inner.rows, inner.bytes
+
+    def check(self, *, fresh: bool, is_ours: bool) -> None:
+        """Raise SettingError without obstore, or for a prefix with other objects; StorageError if nothing answers."""
+        if importlib.util.find_spec("obstore") is None:
+            raise SettingError("output", self.url, "a path; for object stores: pip install 'lycosa[objects]'")
+        manifest = self._manifest()
+        # Who has put them is not known: they are not replaced.
+        if manifest is None and not is_ours and self._names():
+            raise SettingError("output", self.url, "a prefix without objects, or with those of a crawl")
+        if manifest is not None and manifest["job"] != self.job.id and not fresh:
+            raise SettingError("output", self.url, "a prefix without objects, or fresh to replace those of a crawl")
+
+    def open(self, first: int, end: int) -> int:
+        """Keep the objects up to the log's end; remove what was not committed; see ``lycosa.sink.Sink``."""
+        self._drop()
+        manifest = self._manifest()
+        if manifest is not None and manifest["job"] != self.job.id:
+            raise StorageError(f"{self.url}: another crawl writes there; name another prefix")
+        known: list[Uploaded] = [] if manifest is None else manifest["objects"]
+        kept = [part for part in known if part["end"] <= end]
+        position = manifest["position"] if manifest is not None and kept == known and known else 0
+        if kept != known:
+            position = kept[-1]["end"] if kept else 0
+            if first > position:
+                check_restart(self.url, None, "the log is shorter than its position")
+        self._uploaded, self._start = kept, max(min(position, end), first)
+        # The manifest before the objects: whoever reads it finds what it names.
+        if kept != known:
+            self._put_manifest(self._start)
+        for name in self._names() - {part["name"] for part in kept}:
+            if OWN.match(name):
+                self._call("delete", name)
+        return min(position, end)
+
+    def write(self, outcomes: Outcomes, position: int) -> int | None:
+        """Write rows to the file in progress."""
+        if len(outcomes) == 0:
+            return 0
+        if self._inner is None:
+            self._folder().mkdir(parents=True, exist_ok=True)
+            self._inner = self._part(self._start)
+            self._inner.open(0, 0)
+        return self._inner.write(outcomes, position)
+
+    def commit(self, position: int) -> None:
+        """Complete the file in progress, upload it, and put the manifest."""
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            try:
+                inner.commit(position)
+                inner.close()
+                self._upload(position)
+            except BaseException:
+                # The rows come again, since the position is that before them.
+                self._drop()
+                raise
+        self._put_manifest(position)
+        self._start = position
+
+    def committed(self) -> int | None:
+        """Return the manifest's position."""
+        manifest = self._manifest()
+        return manifest["position"] if manifest is not None and manifest["job"] == self.job.id else None
+
+    def close(self) -> None:
+        """Nothing is open: all is committed."""
+        self._drop()
+
+    def remove(self) -> None:
+        """Remove the objects of a crawl, its manifest at last."""
+        manifest = self._manifest()
+        if manifest is None:
+            return
+        for name in sorted(self._names()):
+            if OWN.match(name):
+                self._call("delete", name)
+        self._call("delete", MANIFEST)
+
+    def _part(self, start: int) -> Sink:
+        """The sink of a file in progress."""
+        sink = self._sink_of(str(self._folder() / f"{start:020}.{self._end}"))
+        sink.attach(self.job._replace(folder=self._folder(), name="part"))
+        return sink
+
+    def _folder(self) -> Path:
+        """The folder of files in progress."""
+        return self.position_file().with_suffix(".parts").absolute()
+
+    def _upload(self, position: int) -> None:
+        """Upload all files in progress: a file, and what is beside it, such as an index."""
+        files = [path for path in sorted(self._folder().iterdir()) if path.name.startswith(f"{self._start:020}.")]
+        for path in files:
+            size = path.stat().st_size
+            self._call("put", path.name, path)
+            self._uploaded.append({"name": path.name, "start": self._start, "end": position, "bytes": size})
+        self._drop()
+
+    def _drop(self) -> None:
+        """Remove the files in progress: their rows are uploaded, or come again."""
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            try:
+                inner.close()
+            except (OSError, LycosaError) as error:
+                logger.debug("%s: %s", inner.url, error)
+        shutil.rmtree(self._folder(), ignore_errors=True)
+
+    def _manifest(self) -> dict[str, Any] | None:
+        """Return the manifest, `None` if there is none. Raises StorageError if it is no manifest."""
+        try:
+            content = self._call("get", MANIFEST)
+        except FileNotFoundError:
+            return None
+        try:
+            found: dict[str, Any] = json.loads(bytes(content.bytes()))
+            _ = int(found["position"]), str(found["job"]), list(found["objects"])
+        except (ValueError, KeyError, TypeError):
+            raise StorageError(f"{self.url}: {MANIFEST} is not Lycosa's; name another prefix") from None
+        return found
+
+    def _put_manifest(self, position: int) -> None:
+        """Put the manifest."""
+        manifest = {"version": 1, "job": self.job.id, "position": position, "objects": self._uploaded}
+        self._call("put", MANIFEST, json.dumps(manifest, indent=1).encode())
+
+    def _names(self) -> set[str]:
+        """Return the names of all objects of the prefix."""
+        return {str(item["path"]) for page in self._call("list") for item in page}
+
+    def _call(self, name: str, *values: Any) -> Any:
+        """Ask the store. Raises FileNotFoundError if there is no such object, else StorageError."""
+        import obstore
+        import obstore.store
+        from obstore.exceptions import BaseError, GenericError
+
+        try:
+            if self._is_folder and not Path(self._local).is_dir():
+                if name in ("get", "list"):
+                    return self._missing(name)
+                Path(self._local).mkdir(parents=True)
+            if self._made is None and self._is_folder:
+                self._made = obstore.store.LocalStore(self._local)
+            if self._made is None:
+                more: Any = {} if self._endpoint is None else {"endpoint": self._endpoint}
+                plain = self._endpoint is not None and self._endpoint.startswith("http://")
+                options: Any = {"allow_http": True} if plain else None
+                from_url: Any = obstore.store.from_url
+                self._made = from_url(self._base, client_options=options, **more)
+            found = getattr(obstore, name)(self._made, *values)
+            return list(found) if name == "list" else found
+        except FileNotFoundError:
+            raise
+        except (BaseError, OSError, ValueError) as error:
+            text = f"{self.url}: {str(error).partition(': <?xml')[0].splitlines()[0][:300]}"
+            if METADATA in text:
+                names = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what the tools of your provider read"
+                raise StorageError(f"{self.url}: the environment has no credentials: set {names}") from None
+            # Nobody listens, or a server has trouble; refusals have classes of their own.
+            is_away = isinstance(error, GenericError | ConnectionError | TimeoutError)
+            raise (OutputAway if is_away else StorageError)(text) from None

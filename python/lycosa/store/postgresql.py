@@ -1,0 +1,159 @@
+"""PostgreSQL: ``postgresql://user@host/database?table=pages``, by COPY (extra ``postgres``: psycopg)."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lycosa.errors import SettingError
+from lycosa.records import Outcomes
+from lycosa.store.sql import POSITIONS, TableSink, create_statements, failed, upsert
+
+if TYPE_CHECKING:
+    import psycopg
+
+#: The table of one connection from which rows get into the output's.
+STAGE = "lycosa_stage"
+
+#: The column with the names of columns in which NUL, which no text of PostgreSQL has, was replaced.
+REPLACED = "replaced"
+
+#: What makes a row the only one: URLs are longer than an index may have.
+DIGEST = 'md5("url"), "fetched_at"'
+
+#: Seconds for which a connection is waited for; milliseconds for which a lock, a statement and an answer are.
+CONNECT = 10
+WAITS: dict[str, Any] = {
+    "connect_timeout": CONNECT,
+    "tcp_user_timeout": 60_000,
+    "options": "-c lock_timeout=30s -c statement_timeout=10min -c idle_in_transaction_session_timeout=0",
+}
+
+#: Classes of errors of a server that may answer later: connection, resources, an operator who intervenes; and a lock.
+AWAY = ("08", "53", "57", "55P03")
+
+
+class PostgresSink(TableSink):
+    """Writes a table of a database."""
+
+    TYPES: ClassVar[Mapping[str, str]] = {
+        "text": "text",
+        "int": "integer",
+        "bigint": "bigint",
+        "bool": "boolean",
+        "time": "timestamp with time zone",
+        "json": "jsonb",
+        "bytes": "bytea",
+    }
+
+    def __init__(self, url: str) -> None:
+        """Open nothing yet."""
+        super().__init__(url)
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def check(self, *, fresh: bool, is_ours: bool) -> None:
+        """Raise SettingError without psycopg, too."""
+        if importlib.util.find_spec("psycopg") is None:
+            raise SettingError("output", self.url, "a file; for PostgreSQL: pip install 'lycosa[postgres]'")
+        super().check(fresh=fresh, is_ours=is_ours)
+
+    def columns(self) -> dict[str, str]:
+        """See ``TableSink``."""
+        query = (
+            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+            "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
+        )
+        return {str(name): str(kind) for name, kind in self._ask(query, (self.table,)) if name != REPLACED}
+
+    def recorded(self) -> tuple[str, int] | None:
+        """See ``TableSink``."""
+        if not self._ask("SELECT 1 WHERE to_regclass(%s) IS NOT NULL", (POSITIONS,)):
+            return None
+        rows = self._ask(f"SELECT job, position FROM {POSITIONS} WHERE name = %s", (self.table,))
+        return (str(rows[0][0]), int(rows[0][1])) if rows else None
+
+    def make(self, types: Mapping[str, str]) -> None:
+        """See ``TableSink``."""
+        self._run(create_statements(self.table, self.job.id, {**types, REPLACED: "text"}, DIGEST))
+
+    def add(self, types: Mapping[str, str]) -> None:
+        """See ``TableSink``."""
+        self._run([f'ALTER TABLE {self.table} ADD COLUMN "{name}" {kind}' for name, kind in types.items()])
+
+    def insert(self, outcomes: Outcomes) -> int:
+        """See ``TableSink``."""
+        rows, names = outcomes.copied(self.fields), [*self.fields, REPLACED]
+        quoted = ", ".join(f'"{name}"' for name in names)
+        with self._working() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {STAGE} (LIKE {self.table}) ON COMMIT DROP")
+            with cursor.copy(f"COPY {STAGE} ({quoted}) FROM STDIN") as copy:
+                copy.write(rows)
+            # One statement may not change a row twice.
+            source = f"SELECT DISTINCT ON ({DIGEST}) {quoted} FROM {STAGE}"
+            cursor.execute(upsert(self.table, names, source, DIGEST))
+            cursor.execute(f"TRUNCATE {STAGE}")
+        return len(rows)
+
+    def keep(self, position: int) -> None:
+        """See ``TableSink``."""
+        statement = f"INSERT INTO {POSITIONS} VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE SET "
+        statement += "job = excluded.job, position = excluded.position"
+        with self._working() as connection:
+            connection.execute(statement, (self.table, self.job.id, position))
+            connection.commit()
+
+    def close(self) -> None:
+        """Close the connection: everything is committed."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def remove(self) -> None:
+        """Remove the table."""
+        if self.columns():
+            statements = [f"DROP TABLE {self.table}"]
+            if self.recorded() is not None:
+                statements.append(f"DELETE FROM {POSITIONS} WHERE name = '{self.table}'")
+            self._run(statements)
+
+    def _ask(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Ask, outside the transaction of rows."""
+        import psycopg
+
+        try:
+            with psycopg.connect(self.database, autocommit=True, **WAITS) as connection:
+                return connection.execute(query, values).fetchall()
+        except psycopg.Error as error:
+            raise failed(self.url, error, is_away=_is_away(error)) from None
+
+    def _run(self, statements: list[str]) -> None:
+        """Run statements, and commit them."""
+        with self._working() as connection:
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[psycopg.Connection[Any]]:
+        """The connection with the transaction of rows. An error of the database ends it: the rows come again."""
+        import psycopg
+
+        try:
+            if self._connection is None:
+                self._connection = psycopg.connect(self.database, **WAITS)
+            yield self._connection
+        except psycopg.Error as error:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+            raise failed(self.url, error, is_away=_is_away(error)) from None
+
+
+def _is_away(error: psycopg.Error) -> bool:
+    """Whether the server may answer later: it could not be reached, or says so."""
+    import psycopg
+
+    code = error.sqlstate
+    return isinstance(error, psycopg.OperationalError) if code is None else code.startswith(AWAY)

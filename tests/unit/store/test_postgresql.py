@@ -1,0 +1,93 @@
+"""PostgreSQL: what a database cannot hold is stored safely, and only a server that may answer later is waited for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from lycosa import Request, Responses, _core
+from lycosa.errors import OutputAway, SettingError, StorageError
+from lycosa.job import make_job
+from lycosa.sink import Sink, SinkJob
+from lycosa.store.outputs import sink_of
+
+from tests.dispatch.postgres import Postgres, binary
+
+FIELDS = ("url", "status", "title", "metadata", "fetched_at")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with Postgres() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGPASSWORD", "much:too/secret@all")
+        yield server
+
+
+def opened(server: Postgres, database: str, folder: Path, job: str = "job-1") -> Sink:
+    sink = sink_of(server.url(database, with_password=False))
+    sink.attach(SinkJob(job, folder, "pages", FIELDS))
+    sink.check(fresh=False, is_ours=False)
+    sink.open(0, 10)
+    return sink
+
+
+def outcomes(*requests: Request) -> _core.Outcomes:
+    made = [
+        request.respond(200, headers=[("Content-Type", "text/html")], body=b"<title>a\0b</title>")
+        for request in requests
+    ]
+    return _core.Parser(make_job({"seeds": ["http://a.example/"]})).parse(Responses(made))
+
+
+def test_long_urls_and_nul_are_stored(server: Postgres, tmp_path: Path) -> None:
+    database = server.new_database()
+    sink = opened(server, database, tmp_path)
+    # It cannot be compressed to what an index may have.
+    long = f"http://a.example/{os.urandom(3_000).hex()}"
+    for position in (1, 2):
+        sink.write(
+            outcomes(Request(long), Request("http://a.example/", metadata={"a": "x\0y", "b": "\\u0000"})), position
+        )
+        sink.commit(position)
+    sink.close()
+    with psycopg.connect(server.url(database)) as connection:
+        rows = connection.execute("SELECT DISTINCT url, metadata, replaced FROM pages ORDER BY url").fetchall()
+    assert [url for url, _, _ in rows] == ["http://a.example/", long]
+    assert rows[0][1] == {"a": "x\ufffdy", "b": "\\u0000"}
+    assert "metadata" in rows[0][2]
+    command = [binary("psql"), "-tA", "-c", "SELECT count(*) FROM pages", server.url(database)]
+    assert subprocess.run(command, capture_output=True, check=True, text=True).stdout == "4\n"
+
+
+def test_a_server_that_answers_later_is_told_from_an_error(server: Postgres, tmp_path: Path) -> None:
+    database = server.new_database()
+    sink = opened(server, database, tmp_path)
+    with psycopg.connect(server.url(database), autocommit=True) as connection:
+        connection.execute("ALTER TABLE pages ADD CONSTRAINT none CHECK (status < 0)")
+        with pytest.raises(StorageError) as refused:
+            sink.write(outcomes(Request("http://a.example/")), 1)
+        assert not isinstance(refused.value, OutputAway)
+        connection.execute("ALTER TABLE pages DROP CONSTRAINT none")
+        sink.write(outcomes(Request("http://a.example/")), 1)
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    with pytest.raises(OutputAway):
+        sink.commit(1)
+
+
+def test_tables_of_others_are_left_alone(server: Postgres, tmp_path: Path) -> None:
+    database = server.new_database()
+    with psycopg.connect(server.url(database), autocommit=True) as connection:
+        connection.execute("CREATE TABLE pages (mine text)")
+        sink = sink_of(server.url(database, with_password=False))
+        sink.attach(SinkJob("job-1", tmp_path, "pages", FIELDS))
+        for fresh in (False, True):
+            with pytest.raises(SettingError, match="is not Lycosa's"):
+                sink.check(fresh=fresh, is_ours=False)
+        connection.execute("DROP TABLE pages")
+    opened(server, database, tmp_path).close()
+    with pytest.raises(SettingError, match="fresh, to replace"):
+        opened(server, database, tmp_path, job="job-2")

@@ -1,0 +1,287 @@
+"""What ``lycosa parse`` and ``--seeds`` read: archives, crawls and tables, as other programs write them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pyarrow
+import pytest
+from lycosa import cli
+from lycosa.again import Sources
+from lycosa.errors import JobInUse, SettingError
+from lycosa.seeds import seeds_of
+from lycosa.sources import Source, sources_of
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from .conftest import Recorded
+
+#: Of warcio.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+URLS = [f"http://a.example/{number}" for number in range(1_200)]
+
+
+def write_warc(path: Path, urls: list[str], *, cut: int = 0) -> Path:
+    """Write responses, gzipped one by one. cut: bytes that are missing at the end."""
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=True)
+        for url in urls:
+            head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            body = io.BytesIO(f"<title>{url}</title><a href=/next>".encode())
+            writer.write_record(writer.create_warc_record(url, "response", payload=body, http_headers=head))
+    if cut > 0:
+        path.write_bytes(path.read_bytes()[:-cut])
+    return path
+
+
+def read(source: Source, position: int = 0) -> list[tuple[list[str], int]]:
+    """All batches behind a position: URLs, and the position behind each."""
+    return [([one.request.url for one in found], behind) for found, behind in Sources([source]).read(position)]
+
+
+def urls_of(source: Source) -> list[str]:
+    return [url for urls, _ in read(source) for url in urls]
+
+
+def only(name: object) -> Source:
+    (source,) = sources_of(str(name))
+    return source
+
+
+def assert_it_goes_on_anywhere(source: Source, expected: list[str]) -> None:
+    """From each position that it gives the rest comes, and positions grow."""
+    batches = read(source)
+    assert [url for urls, _ in batches for url in urls] == expected
+    positions = [position for _, position in batches]
+    assert positions == sorted(set(positions))
+    assert len(positions) > 1
+    for number, position in enumerate(positions, 1):
+        assert read(source, position) == batches[number:]
+
+
+def test_warc_files_are_read(tmp_path: Path) -> None:
+    assert_it_goes_on_anywhere(only(write_warc(tmp_path / "a.warc.gz", URLS)), URLS)
+
+
+@pytest.mark.parametrize("end", ["", ".gz", ".zst"])
+def test_warc_files_that_are_compressed_as_a_whole_are_read(end: str, tmp_path: Path) -> None:
+    plain = gzip.decompress(write_warc(tmp_path / "members.warc.gz", URLS).read_bytes())
+    path = tmp_path / f"whole.warc{end}"
+    codecs = {".gz": gzip.compress, ".zst": lambda data: pyarrow.compress(data, codec="zstd", asbytes=True)}
+    path.write_bytes(codecs[end](plain) if end else plain)
+    assert_it_goes_on_anywhere(only(path), URLS)
+
+
+@pytest.mark.parametrize(("cut", "whole"), [(5, 3), (100, 2)])
+def test_what_is_cut_off_is_told_with_its_position(cut: int, whole: int, tmp_path: Path) -> None:
+    source = only(write_warc(tmp_path / "a.warc.gz", URLS[:3], cut=cut))
+    (batch,) = source.read()
+    size = (tmp_path / "a.warc.gz").stat().st_size
+    # Without the sum of a record its content may be whole, which is told.
+    assert [one.request.url for one in batch.responses] == URLS[:whole]
+    (damage,) = batch.damages
+    assert damage.source == str(tmp_path / "a.warc.gz")
+    assert 0 < damage.position < size
+
+
+def test_archives_in_a_zip_are_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.wacz", "w") as archive:
+        archive.write(write_warc(tmp_path / "1.warc.gz", URLS[:700]), "archive/1.warc.gz")
+        archive.writestr("datapackage.json", "{}")
+        archive.write(write_warc(tmp_path / "2.warc.gz", URLS[700:]), "archive/2.warc.gz")
+    first, second = sources_of(str(tmp_path / "a.wacz"))
+    assert_it_goes_on_anywhere(first, URLS[:700])
+    assert_it_goes_on_anywhere(second, URLS[700:])
+
+
+@pytest.mark.parametrize("content", [b"no zip", b"PK\x05\x06" + bytes(18)])
+def test_a_zip_without_archives_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.wacz").write_bytes(content)
+    with pytest.raises(SettingError, match="a WACZ file"):
+        sources_of(str(tmp_path / "a.wacz"))
+
+
+def test_archives_that_are_compressed_as_a_whole_are_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.wacz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(write_warc(tmp_path / "1.warc.gz", URLS[:9]), "archive/1.warc.gz")
+    with pytest.raises(SettingError, match="stores its WARC files"):
+        sources_of(str(tmp_path / "a.wacz"))
+
+
+def write_table(path: Path, rows: str, columns: str) -> Path:
+    """Write rows in SQL."""
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE pages AS SELECT * FROM (VALUES {rows}) AS _({columns})")  # noqa: S608
+        connection.execute(f"COPY pages TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 600)")
+    return path
+
+
+def test_tables_are_read(tmp_path: Path) -> None:
+    rows = ", ".join(f"('{url}', '<p>{number}')" for number, url in enumerate(URLS))
+    source = only(write_table(tmp_path / "pages.parquet", rows, "url, html"))
+    assert_it_goes_on_anywhere(source, URLS)
+    response = next(iter(source.read())).responses[1]
+    assert (response.status, response.body) == (200, b"<p>1")
+
+
+def test_a_table_with_bad_rows_has_the_others(tmp_path: Path) -> None:
+    rows = "('http://a.example/', 'x'), ('mailto:a', 'y'), ('http://b.example/', NULL)"
+    (batch,) = only(write_table(tmp_path / "pages.parquet", rows, "url, body")).read()
+    assert [one.request.url for one in batch.responses] == ["http://a.example/"]
+    assert [damage.position for damage in batch.damages] == [1]
+
+
+def test_a_table_without_pages_is_refused(tmp_path: Path) -> None:
+    write_table(tmp_path / "a.parquet", "('http://a.example/', 1)", "url, status")
+    with pytest.raises(SettingError, match="columns url and body"):
+        sources_of(str(tmp_path / "a.parquet"))
+    (tmp_path / "b.parquet").write_bytes(b"no table")
+    with pytest.raises(SettingError, match="a Parquet file"):
+        sources_of(str(tmp_path / "b.parquet"))
+
+
+def crawled(record: Callable[[Path, int], Recorded], folder: Path) -> tuple[Path, list[str]]:
+    """A crawl that nobody has open any more, and its URLs."""
+    recorded = record(folder / "job", 1_000)
+    return recorded.directory.path, recorded.urls
+
+
+def test_crawls_are_read(record: Callable[[Path, int], Recorded], tmp_path: Path) -> None:
+    directory, urls = crawled(record, tmp_path)
+    assert_it_goes_on_anywhere(only(directory), urls)
+
+
+def test_a_crawl_that_is_running_is_refused(recorded: Recorded) -> None:
+    with pytest.raises(JobInUse):
+        sources_of(str(recorded.directory.path))
+
+
+def test_nothing_is_no_source(tmp_path: Path) -> None:
+    for name in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(SettingError, match="WARC"):
+            sources_of(str(name))
+
+
+def parse(*arguments: object) -> int:
+    return cli.main(["parse", *map(str, arguments)])
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_pages_are_parsed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive, out = write_warc(tmp_path / "a.warc.gz", URLS), tmp_path / "out.jsonl"
+    assert parse(archive, "-o", out, "--dir", tmp_path / "parse", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["pages"] == len(URLS)
+    found = rows(out)
+    assert [row["url"] for row in found] == URLS
+    assert found[7]["title"] == URLS[7]
+    assert found[7]["links"] == ["http://a.example/next"]
+
+
+def test_a_run_that_is_done_adds_nothing(tmp_path: Path) -> None:
+    archive, out = write_warc(tmp_path / "a.warc.gz", URLS[:5]), tmp_path / "out.jsonl"
+    for _ in range(2):
+        assert parse(archive, "-o", out, "--dir", tmp_path / "parse") == 0
+        assert [row["url"] for row in rows(out)] == URLS[:5]
+
+
+def test_more_sources_may_follow_and_changed_ones_are_told(tmp_path: Path) -> None:
+    first, out = write_warc(tmp_path / "a.warc.gz", URLS[:5]), tmp_path / "out.jsonl"
+    second = write_warc(tmp_path / "b.warc.gz", URLS[5:9])
+    assert parse(first, "-o", out, "--dir", tmp_path / "parse") == 0
+    assert parse(first, second, "-o", out, "--dir", tmp_path / "parse") == 0
+    assert [row["url"] for row in rows(out)] == URLS[:9]
+    write_warc(first, URLS[:6])
+    assert parse(first, second, "-o", out, "--dir", tmp_path / "parse") == 2
+    assert [row["url"] for row in rows(out)] == URLS[:9]
+    assert parse(first, second, "-o", out, "--dir", tmp_path / "parse", "--fresh") == 0
+    assert [row["url"] for row in rows(out)] == [*URLS[:6], *URLS[5:9]]
+
+
+def test_an_output_that_commits_after_each_batch_has_each_page(tmp_path: Path) -> None:
+    plain = gzip.decompress(write_warc(tmp_path / "a.warc.gz", URLS).read_bytes())
+    archive, folder = tmp_path / "plain.warc", tmp_path / "files"
+    archive.write_bytes(plain)
+    assert parse(archive, "-o", f"{folder.as_uri()}/?format=jsonl&size=1000", "--dir", tmp_path / "parse") == 0
+    found = [row["url"] for file in sorted(folder.glob("*.jsonl")) for row in rows(file)]
+    assert found == URLS
+
+
+def test_what_is_read_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = write_warc(tmp_path / "a.warc.gz", URLS[:5])
+    before = archive.read_bytes()
+    assert parse(archive, "-o", archive, "--dir", tmp_path / "parse", "--fresh") == 2
+    assert "a file that is not read" in capsys.readouterr().err
+    assert archive.read_bytes() == before
+
+
+def test_nothing_is_removed_before_all_outputs_are_checked(tmp_path: Path) -> None:
+    archive, kept = write_warc(tmp_path / "a.warc.gz", URLS[:5]), tmp_path / "kept.jsonl"
+    assert parse(archive, "-o", kept, "--dir", tmp_path / "parse") == 0
+    before = kept.read_bytes()
+    bad = tmp_path / "missing" / "folder" / "x.jsonl"
+    assert parse(archive, "-o", kept, "-o", bad, "--dir", tmp_path / "parse", "--fresh") == 2
+    assert kept.read_bytes() == before
+
+
+def test_a_record_without_http_is_told(tmp_path: Path) -> None:
+    head = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/\r\nContent-Length: 5\r\n\r\n"
+    (tmp_path / "a.warc").write_bytes(head + b"hello\r\n\r\n")
+    (batch,) = only(tmp_path / "a.warc").read()
+    assert [damage.text for damage in batch.damages] == ["it has no HTTP response"]
+
+
+def test_a_crawl_is_parsed_again(record: Callable[[Path, int], Recorded], tmp_path: Path) -> None:
+    directory, urls = crawled(record, tmp_path)
+    out = tmp_path / "out.jsonl"
+    assert parse(directory, "-o", out, "--dir", tmp_path / "parse") == 0
+    assert [row["url"] for row in rows(out)] == urls
+
+
+def lines(path: Path) -> Path:
+    path.write_text("# seeds\nhttp://a.example/1\n\nhttp://a.example/2 \nhttp://a.example/1\n", encoding="utf-8")
+    return path
+
+
+def index(path: Path) -> Path:
+    text = 'example,a)/1 2026 {"url": "http://a.example/1"}\nx 2026 {broken\n'
+    text += "example,a)/2 2026 http://a.example/2 text/html 200 - - - 9 f\n"
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("seeds.txt", lines),
+        ("index.cdxj", index),
+        ("index.cdxj.gz", index),
+        ("a.warc.gz", lambda path: write_warc(path, ["http://a.example/1", "http://a.example/2"])),
+    ],
+)
+def test_seeds_of_files(tmp_path: Path, name: str, write: Callable[[Path], Path]) -> None:
+    assert seeds_of(str(write(tmp_path / name))) == ["http://a.example/1", "http://a.example/2"]
+
+
+def test_bad_seeds_are_told_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "seeds.txt"
+    path.write_text("http://a.example/\nmailto:a\n", encoding="utf-8")
+    with pytest.raises(SettingError, match=r"seeds\.txt, line 2"):
+        seeds_of(str(path))
+    for content in (b"\xff\xfe", b"# nothing\n"):
+        path.write_bytes(content)
+        with pytest.raises(SettingError, match="--seeds"):
+            seeds_of(str(path))
+    with pytest.raises(SettingError, match="--seeds"):
+        seeds_of(str(tmp_path / "missing"))
