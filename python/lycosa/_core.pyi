@@ -840,9 +840,7 @@ class ExtractedPage:
 class WarcWriter:
     """Writes outcomes as records of WARC 1.1."""
 
-    def __new__(
-        cls, job: str, compression: Literal["gzip", "zstd"] | None = "gzip", texts: bool = False
-    ) -> WarcWriter:
+    def __new__(cls, job: str, compression: Literal["gzip", "zstd"] | None, texts: bool = False) -> WarcWriter:
         """``job``: makes records' identifiers. ``texts``: main texts are written, not what was received."""
 
     def write(self, outcomes: Outcomes, path: str | PathLike[str], offset: int, name: str) -> tuple[int, bytes]:

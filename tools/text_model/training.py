@@ -21,6 +21,7 @@ from tools.text_model.words import Words
 
 SETTINGS: dict[str, Any] = {
     "objective": "binary",
+    # Each leaf is a bit of 32 when pages are judged (`crates/text/src/model.rs`).
     "num_leaves": 31,
     "learning_rate": 0.08,
     "min_data_in_leaf": 40,

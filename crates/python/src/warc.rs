@@ -47,7 +47,7 @@ pub(crate) struct WarcWriter {
 impl WarcWriter {
     /// compression: gzip, zstd or None. job: makes records' identifiers. texts: the main texts are written, not what was received.
     #[new]
-    #[pyo3(signature = (job, compression = Some("gzip"), texts = false))]
+    #[pyo3(signature = (job, compression, texts = false))]
     fn new(job: &str, compression: Option<&str>, texts: bool) -> PyResult<Self> {
         let coding = match Compression::named(compression)? {
             Compression::None => Coding::None,
@@ -236,9 +236,9 @@ impl WarcReader {
         py: Python<'_>,
         records: usize,
         max_bytes: usize,
-    ) -> PyResult<(Responses, u64, Vec<(u64, String)>, bool)> {
+    ) -> PyResult<(Responses, u64, Damages, bool)> {
         let read = py.detach(|| self.read_on(records, max_bytes));
-        let (responses, damages, is_over) = read.map_err(|error| errors::os(&error))?;
+        let Part { responses, damages, is_over } = read.map_err(|error| errors::os(&error))?;
         let position = self.position + lock(&self.reader).used();
         Ok((Responses::new(responses, None), position, damages, is_over))
     }
@@ -246,30 +246,31 @@ impl WarcReader {
 
 impl WarcReader {
     /// Reads some.
-    fn read_on(
-        &self,
-        most: usize,
-        max_bytes: usize,
-    ) -> io::Result<(Vec<Response>, Vec<(u64, String)>, bool)> {
-        let (mut responses, mut damages, mut bytes) = (Vec::new(), Vec::new(), 0);
+    fn read_on(&self, most: usize, max_bytes: usize) -> io::Result<Part> {
+        let (mut part, mut bytes) = (Part::default(), 0);
         let mut reader = lock(&self.reader);
         for _ in 0..most {
             match reader.next()? {
-                None => return Ok((responses, damages, true)),
-                Some(Err(damage)) => damages.push((self.position + damage.position, damage.to_string())),
+                None => {
+                    part.is_over = true;
+                    break;
+                }
+                Some(Err(damage)) => {
+                    part.damages.push((self.position + damage.position, damage.to_string()));
+                }
                 Some(Ok(record)) => {
                     bytes += record.block.len();
                     let position = self.position + record.position;
                     if record.block.len() >= self.max_bytes {
-                        damages.push((
-                            position,
-                            format!("it is longer than {} bytes: it was cut", self.max_bytes),
-                        ));
+                        let cut = format!("it is longer than {} bytes: it was cut", self.max_bytes);
+                        part.damages.push((position, cut));
                     }
                     let is_http = record.kind() == Kind::Response && is_crawlable(&record);
                     match response_of(record) {
-                        Some(response) => responses.push(response),
-                        None if is_http => damages.push((position, "it has no HTTP response".to_owned())),
+                        Some(response) => part.responses.push(response),
+                        None if is_http => {
+                            part.damages.push((position, "it has no HTTP response".to_owned()));
+                        }
                         None => {}
                     }
                 }
@@ -278,8 +279,20 @@ impl WarcReader {
                 break;
             }
         }
-        Ok((responses, damages, false))
+        Ok(part)
     }
+}
+
+/// What was damaged: positions, and what is said of them.
+type Damages = Vec<(u64, String)>;
+
+/// Some records of a file.
+#[derive(Default)]
+struct Part {
+    responses: Vec<Response>,
+    damages: Damages,
+    /// Whether the file ends after them.
+    is_over: bool,
 }
 
 /// Whether a record is of a URL that can be crawled.

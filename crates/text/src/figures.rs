@@ -1,7 +1,7 @@
 //! Counts of characters in a block's text, in one pass.
 
 use crate::blocks::is_of_script_without_spaces;
-use crate::letters::is_uncased;
+use crate::letters::{is_uncased, is_word};
 
 /// What a block's text consists of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,11 +146,11 @@ impl Class {
                 }
             }
             _ if is_uncased(character) => Class::Letter,
+            _ if !is_word(character) && character.is_whitespace() => Class::Space,
+            _ if !is_word(character) => Class::Mark,
             _ if character.is_numeric() => Class::Digit,
             _ if character.is_uppercase() => Class::Capital,
-            _ if character.is_alphanumeric() => Class::Letter,
-            _ if character.is_whitespace() => Class::Space,
-            _ => Class::Mark,
+            _ => Class::Letter,
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Guarantees: bytes that are no model are refused, and no model reads beyond its nodes or runs for ever.
 
+use wide::f32x8;
+
 /// The beginning of a model, with the version of its layout.
 const MAGIC: &[u8; 8] = b"lycotre2";
 
@@ -11,32 +13,40 @@ const NODE: usize = 12;
 /// Log odds beyond which a row is decided: what is left of the trees changes little.
 const SURE: f32 = 3.5;
 
-/// Rows that go down a tree side by side, and rows that are asked about by all trees before others are: these stay in the first cache.
-const BESIDE: usize = 8;
-const TOGETHER: usize = 32;
+/// Rows that are asked about at once.
+const LANES: usize = 8;
+
+/// Leaves of a tree, at most: each is a bit.
+const LEAVES: usize = 32;
 
 /// In place of a feature: the node is a leaf.
 const LEAF: u16 = u16::MAX;
 
-/// A node of a tree: a question, or an answer.
+/// A number of each row that is asked about.
+type Column = [f32; LANES];
+
+/// A question of a tree: is a feature at most a value?
 #[derive(Clone, Copy, Debug)]
-struct Node {
-    /// The feature that is looked at.
+struct Question {
     feature: u16,
-    /// Nodes further on for numbers that are at most the value, and for others; of a leaf 0.
-    low: u16,
-    high: u16,
-    /// Where to divide; of a leaf its answer.
     value: f32,
+    /// The leaves that it rules out where it is not, as bits.
+    lower: f32,
+}
+
+/// A tree, as its questions in any order: the answer is the first leaf which none of them rules out. No step waits for the one before,
+/// and several rows are asked at once ("QuickScorer", Lucchese et al., SIGIR 2015).
+#[derive(Clone, Debug)]
+struct Tree {
+    questions: Vec<Question>,
+    answers: [f32; LEAVES],
 }
 
 /// A model.
 #[derive(Clone, Debug)]
 pub struct Model {
     features: usize,
-    /// Where each tree begins.
-    trees: Vec<u32>,
-    nodes: Vec<Node>,
+    trees: Vec<Tree>,
     /// How many trees are asked between two looks at what they say, and of each look how many times as large the sum of all trees is
     /// as that of those which were asked, in the mean.
     look: usize,
@@ -61,94 +71,117 @@ impl Model {
         if !growth.iter().all(|growth| growth.is_finite() && *growth > 0.0) {
             return None;
         }
-        let (sizes, rest) = rest.split_at_checked(trees.checked_mul(4)?)?;
-        let mut model = Model { features, trees: Vec::new(), nodes: Vec::new(), look, growth };
+        let (sizes, mut rest) = rest.split_at_checked(trees.checked_mul(4)?)?;
+        let mut model = Model { features, trees: Vec::new(), look, growth };
         for size in sizes.chunks_exact(4) {
-            model.trees.push(model.nodes.len() as u32);
             let size = u32::from_le_bytes(size.try_into().ok()?) as usize;
-            let from = model.nodes.len().checked_mul(NODE)?;
-            let nodes = rest.get(from..from.checked_add(size.checked_mul(NODE)?)?)?;
-            for (index, node) in nodes.chunks_exact(NODE).enumerate() {
-                model.nodes.push(read_node(node, (index, size), features)?);
-            }
-            (size > 0).then_some(())?;
+            let (nodes, others) = rest.split_at_checked(size.checked_mul(NODE)?)?;
+            model.trees.push(Tree::of(nodes, features)?);
+            rest = others;
         }
-        (rest.len() == model.nodes.len() * NODE).then_some(model)
+        rest.is_empty().then_some(model)
     }
 
-    /// The answers of a tree to some rows, by where these begin. They go down the tree side by side, so that the processor does not wait
-    /// for one of them.
-    fn answer(&self, tree: u32, rows: &[f32], starts: [usize; BESIDE]) -> [f32; BESIDE] {
-        let mut at = [tree as usize; BESIDE];
-        loop {
-            let mut moved = 0;
-            for (at, start) in at.iter_mut().zip(starts) {
-                let node = &self.nodes[*at];
-                let is_low = rows[start + usize::from(node.feature)] <= node.value;
-                let step = if is_low { node.low } else { node.high };
-                *at += usize::from(step);
-                moved |= step;
-            }
-            if moved == 0 {
-                return at.map(|at| self.nodes[at].value);
-            }
-        }
-    }
-
-    /// The probability of each row of some. A row is not asked about any more when the sum of all trees is expected to be beyond
-    /// [`SURE`]. width: of a row, which has the model's features at its beginning.
+    /// The probability of each row of some. What trees say of a row is not looked at any more when the sum of all is expected to be
+    /// beyond [`SURE`]. width: of a row, which has the model's features at its beginning.
     pub fn probabilities(&self, rows: &[f32], width: usize) -> Vec<f32> {
         if width < self.features {
             return Vec::new();
         }
         let mut probabilities = Vec::with_capacity(rows.len() / width);
-        for some in rows.chunks(TOGETHER * width) {
-            let sums = self.sums(some, width);
-            probabilities.extend(sums.iter().map(|sum| 1.0 / (1.0 + (-sum).exp())));
+        let mut columns = vec![[0.0; LANES]; self.features];
+        for some in rows.chunks(LANES * width) {
+            let count = some.len() / width;
+            for (lane, row) in some.chunks_exact(width).enumerate() {
+                columns.iter_mut().zip(row).for_each(|(column, number)| column[lane] = *number);
+            }
+            let sums = self.sums(&columns, count);
+            probabilities.extend(sums[..count].iter().map(|sum| 1.0 / (1.0 + (-sum).exp())));
         }
         probabilities
     }
 
-    /// The log odds of some rows.
-    fn sums(&self, rows: &[f32], width: usize) -> Vec<f32> {
-        let mut sums = vec![0.0f32; rows.len() / width];
-        let mut unsure: Vec<usize> = (0..sums.len()).collect();
+    /// The log odds of some rows; of those after them, anything.
+    fn sums(&self, columns: &[Column], count: usize) -> Column {
+        let (mut sums, mut decided) = ([0.0; LANES], [None; LANES]);
         for (trees, growth) in self.trees.chunks(self.look).zip(&self.growth) {
             for tree in trees {
-                for some in unsure.chunks(BESIDE) {
-                    // Where there are fewer, the last one goes several times.
-                    let starts = std::array::from_fn(|place| some[place.min(some.len() - 1)] * width);
-                    let answers = self.answer(*tree, rows, starts);
-                    some.iter().zip(answers).for_each(|(index, answer)| sums[*index] += answer);
-                }
+                sums.iter_mut().zip(tree.answer(columns)).for_each(|(sum, answer)| *sum += answer);
             }
-            unsure.retain(|index| {
-                let expected = sums[*index] * growth;
-                let is_unsure = expected.abs() < SURE;
-                if !is_unsure {
-                    sums[*index] = expected;
-                }
-                is_unsure
-            });
-            if unsure.is_empty() {
+            for (sum, decided) in sums.iter().zip(&mut decided) {
+                let expected = sum * growth;
+                *decided = decided.or((expected.abs() >= SURE).then_some(expected));
+            }
+            if decided[..count].iter().all(Option::is_some) {
                 break;
             }
         }
-        sums
+        std::array::from_fn(|lane| decided[lane].unwrap_or(sums[lane]))
     }
 }
 
-/// Reads a node; `None`: it leads back, or out of its tree.
-fn read_node(bytes: &[u8], (index, size): (usize, usize), features: usize) -> Option<Node> {
-    let short = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-    let value = f32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?);
-    let node = Node { feature: short(0)?, low: short(2)?, high: short(4)?, value };
-    if node.feature == LEAF {
-        return value.is_finite().then_some(Node { feature: 0, low: 0, high: 0, value });
+impl Tree {
+    /// Reads the nodes of a tree; `None`: these are none, or ask for other features, or have too many leaves.
+    fn of(bytes: &[u8], features: usize) -> Option<Self> {
+        let count = bytes.len() / NODE;
+        let mut tree = Tree { questions: Vec::new(), answers: [0.0; LEAVES] };
+        let mut leaves = 0;
+        // Nodes to be visited, from the left; and questions whose lower leaves are all known then.
+        let mut next = vec![Visit::Node(0)];
+        while let Some(visit) = next.pop() {
+            match visit {
+                Visit::End { question, from } => {
+                    let below = |leaves: usize| 1u64.wrapping_shl(leaves as u32).wrapping_sub(1) as u32;
+                    tree.questions[question].lower = f32::from_bits(below(leaves) & !below(from));
+                }
+                Visit::Node(index) => {
+                    let node = bytes.get(index * NODE..(index + 1) * NODE)?;
+                    let short = |at: usize| Some(u16::from_le_bytes(node.get(at..at + 2)?.try_into().ok()?));
+                    let value = f32::from_le_bytes(node.get(8..12)?.try_into().ok()?);
+                    value.is_finite().then_some(())?;
+                    if short(0)? == LEAF {
+                        *tree.answers.get_mut(leaves)? = value;
+                        leaves += 1;
+                        continue;
+                    }
+                    let (low, high) = (usize::from(short(2)?), usize::from(short(4)?));
+                    let is_inside = |step: usize| step > 0 && index + step < count;
+                    if usize::from(short(0)?) >= features || !is_inside(low) || !is_inside(high) {
+                        return None;
+                    }
+                    let question = tree.questions.len();
+                    tree.questions.push(Question { feature: short(0)?, value, lower: 0.0 });
+                    // Nodes that lead together again would not end; a tree has fewer questions than leaves.
+                    (tree.questions.len() < LEAVES).then_some(())?;
+                    next.extend([
+                        Visit::Node(index + high),
+                        Visit::End { question, from: leaves },
+                        Visit::Node(index + low),
+                    ]);
+                }
+            }
+        }
+        Some(tree)
     }
-    let is_inside = |step: u16| step > 0 && index + usize::from(step) < size;
-    let is_whole = usize::from(node.feature) < features && is_inside(node.low) && is_inside(node.high);
-    (value.is_finite() && is_whole).then_some(node)
+
+    /// Its answer to each row.
+    fn answer(&self, columns: &[Column]) -> Column {
+        let mut out = f32x8::ZERO;
+        for question in &self.questions {
+            let numbers = f32x8::from(columns[usize::from(question.feature)]);
+            out |= numbers.simd_gt(f32x8::splat(question.value)) & f32x8::splat(question.lower);
+        }
+        out.to_array().map(|out| self.answers[out.to_bits().trailing_ones() as usize % LEAVES])
+    }
+}
+
+/// What is visited when a tree is read.
+#[derive(Clone, Copy, Debug)]
+enum Visit {
+    /// A node.
+    Node(usize),
+    /// The end of the leaves of a question's lower side, with how many leaves were before them.
+    End { question: usize, from: usize },
 }
 
 #[cfg(test)]
@@ -157,17 +190,24 @@ mod tests {
 
     use super::*;
 
-    /// A model of one tree: is feature 1 at most 0.5?
-    fn bytes() -> Vec<u8> {
+    /// A model as it is written.
+    fn written(features: u32, look: u32, growth: &[f32], trees: &[Vec<(u16, u16, u16, f32)>]) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        [2u32, 1, 1].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
-        bytes.extend(1f32.to_le_bytes());
-        bytes.extend(3u32.to_le_bytes());
-        for (feature, low, high, value) in [(1, 1, 2, 0.5f32), (LEAF, 0, 0, -3.0), (LEAF, 0, 0, 3.0)] {
-            [feature, low, high, 0u16].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        [features, trees.len() as u32, look]
+            .into_iter()
+            .for_each(|number| bytes.extend(number.to_le_bytes()));
+        growth.iter().for_each(|growth| bytes.extend(growth.to_le_bytes()));
+        trees.iter().for_each(|tree| bytes.extend((tree.len() as u32).to_le_bytes()));
+        for (feature, low, high, value) in trees.iter().flatten() {
+            [*feature, *low, *high, 0].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
             bytes.extend(value.to_le_bytes());
         }
         bytes
+    }
+
+    /// A model of one tree: is feature 1 at most 0.5?
+    fn bytes() -> Vec<u8> {
+        written(2, 1, &[1.0], &[vec![(1, 1, 2, 0.5), (LEAF, 0, 0, -3.0), (LEAF, 0, 0, 3.0)]])
     }
 
     #[test]
@@ -182,7 +222,88 @@ mod tests {
         assert!(Model::of(&bytes()[..40], 2).is_none());
     }
 
+    #[test]
+    fn trees_that_grow_together_again_or_have_too_many_leaves_are_refused() {
+        let question = |low, high| (0, low, high, 0.0);
+        // Each question leads to the next one twice: a thousand leaves.
+        let mut together = vec![question(1, 1); 10];
+        together.push((LEAF, 0, 0, 1.0));
+        assert!(Model::of(&written(1, 1, &[1.0], &[together]), 1).is_none());
+        let chain = |leaves: usize| {
+            let mut nodes = Vec::new();
+            (1..leaves).for_each(|_| nodes.extend([question(1, 2), (LEAF, 0, 0, -1.0)]));
+            nodes.push((LEAF, 0, 0, 1.0));
+            Model::of(&written(1, 1, &[1.0], &[nodes]), 1)
+        };
+        assert!(chain(LEAVES).is_some_and(|model| model.probabilities(&[1.0], 1)[0] > 0.5));
+        assert!(chain(LEAVES + 1).is_none());
+    }
+
+    /// A tree as it is written.
+    #[derive(Clone, Debug)]
+    enum Plain {
+        Leaf(f32),
+        Question(u16, f32, Box<[Plain; 2]>),
+    }
+
+    impl Plain {
+        /// Trees of some questions about three features.
+        fn any() -> impl Strategy<Value = Plain> {
+            let number = (-4i8..4).prop_map(f32::from);
+            let asks = |inner: BoxedStrategy<Plain>| {
+                (0u16..3, (-4i8..4).prop_map(f32::from), [inner.clone(), inner])
+                    .prop_map(|(feature, value, sides)| Plain::Question(feature, value, Box::new(sides)))
+            };
+            number.prop_map(Plain::Leaf).prop_recursive(6, 31, 2, asks)
+        }
+
+        /// Walks down the tree.
+        fn answer(&self, row: &[f32]) -> f32 {
+            match self {
+                Plain::Leaf(value) => *value,
+                Plain::Question(feature, value, sides) => {
+                    sides[usize::from(row[usize::from(*feature)] > *value)].answer(row)
+                }
+            }
+        }
+
+        /// Its nodes: each one before those of its sides.
+        fn nodes(&self) -> Vec<(u16, u16, u16, f32)> {
+            match self {
+                Plain::Leaf(value) => vec![(LEAF, 0, 0, *value)],
+                Plain::Question(feature, value, sides) => {
+                    let [low, high] = [sides[0].nodes(), sides[1].nodes()];
+                    let first = (*feature, 1, 1 + low.len() as u16, *value);
+                    [vec![first], low, high].concat()
+                }
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn trees_answer_as_who_walks_down_them(
+            trees in proptest::collection::vec(Plain::any(), 1..9),
+            rows in proptest::collection::vec([-4i8..4, -4i8..4, -4i8..4], 0..20),
+        ) {
+            let rows: Vec<_> = rows.iter().map(|row| row.map(f32::from)).collect();
+            let growth = vec![1.0; trees.len()];
+            let nodes: Vec<_> = trees.iter().map(Plain::nodes).collect();
+            let model = Model::of(&written(3, 1, &growth, &nodes), 3).unwrap();
+            let found = model.probabilities(&rows.concat(), 3);
+            prop_assert_eq!(found.len(), rows.len());
+            for (row, found) in rows.iter().zip(found) {
+                let mut sum = 0.0;
+                for tree in &trees {
+                    sum += tree.answer(row);
+                    if f32::abs(sum) >= SURE {
+                        break;
+                    }
+                }
+                prop_assert_eq!(found, 1.0 / (1.0 + (-sum).exp()));
+            }
+        }
+
         #[test]
         fn damaged_models_are_refused_or_end(at in 0usize..64, byte in any::<u8>()) {
             let mut damaged = bytes();
