@@ -1,16 +1,20 @@
 """Outputs: pages and MB for each second of CPU, beside what else writes them; archives read, and parsed again.
 
-All write the same real pages, of this process's memory: ours from a batch of the core, peers from Python objects. CPU
-is that of this process, whose threads are all of it; of a database its server's is not in it.
+All write the same pages, of this process's memory: ours from a batch of the core, peers from Python objects. Real
+front pages show what bytes cost, small ones what each page does. CPU is that of this process, whose threads are all
+of it; of a database its server's is not in it.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from benchmarks.extract_speed import PAGES, read
 from benchmarks.harness import Cores, Options, pinned, progress, run_parts
@@ -24,8 +28,11 @@ if TYPE_CHECKING:
 #: Columns of tables: what peers write, too.
 COLUMNS = ["url", "status", "title", "body"]
 
-#: Pages of a batch: about 4 MB.
-BATCH = 26
+#: Pages of a batch: about 4 MB of the real ones.
+BATCH, SMALL_BATCH = 26, 1_000
+
+#: Pages that are so small that what counts is their number, and how many.
+SMALL, SMALL_PAGES, QUICK_SMALL_PAGES = "small pages", 20_000, 2_000
 
 ROUNDS, QUICK_ROUNDS = 7, 3
 
@@ -59,19 +66,14 @@ def run(options: Options) -> Report:
 
 
 class Pages:
-    """The pages of the corpora, parsed, and as rows of Python."""
+    """Pages, parsed, and as rows of Python."""
 
-    def __init__(self) -> None:
-        """Read them."""
+    def __init__(self, bodies: Sequence[bytes], batch: int = BATCH) -> None:
+        """Of these bodies."""
         from lycosa import _core
         from lycosa.job import make_job
 
-        from tools.text_model import CORPORA
-
-        archive = CORPORA.parent / PAGES
-        if not archive.is_file():
-            raise BenchmarkError(f"{archive} is missing: set LYCOSA_CORPORA to the corpora")
-        self.bodies = read(archive)
+        self.bodies, self._batch = bodies, batch
         self.bytes = sum(map(len, self.bodies))
         self._parser = _core.Parser(make_job({"seeds": ["http://a.example/"], "store": {"fields": COLUMNS}}), 1 << 31)
         fields = [("Content-Type", "text/html"), ("Server", "nginx"), ("Cache-Control", "max-age=60")]
@@ -89,19 +91,41 @@ class Pages:
         from lycosa import Request, Responses
 
         made = [Request(row.url).respond(row.status, headers=row.fields, body=row.body) for row in self.rows]
-        return [Responses(made[start : start + BATCH]) for start in range(0, len(made), BATCH)]
+        return [Responses(made[start : start + self._batch]) for start in range(0, len(made), self._batch)]
+
+
+def _real() -> Pages:
+    """Real front pages of the corpora."""
+    from tools.text_model import CORPORA
+
+    archive = CORPORA.parent / PAGES
+    if not archive.is_file():
+        raise BenchmarkError(f"{archive} is missing: set LYCOSA_CORPORA to the corpora")
+    return Pages(read(archive))
+
+
+def _small(options: Options) -> Pages:
+    """Pages of a title and a sentence."""
+    count = QUICK_SMALL_PAGES if options.quick else SMALL_PAGES
+    made = (f"<title>A title</title><p>Ship {number} of {number % 97} can enter." for number in range(count))
+    return Pages([page.encode() for page in made], SMALL_BATCH)
 
 
 def _files(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """Files, each beside its peers, in turn."""
-    pages = Pages()
     with pinned(cores.client):
-        for name, peers in FILES.items():
-            contestants: dict[str, Callable[[Path], float]] = {name: lambda path: _write(pages, str(path))}
-            contestants |= {peer: _peer(write, pages) for peer, write, _ in peers}
-            speeds = _in_turn(report, options, pages, contestants, folder, name)
-            for peer, _, bar in peers:
-                _compare(report, f"store.{name}.{peer}", f"{name} beside {peer}", speeds[name], speeds.get(peer), bar)
+        for shape, pages in (("", _real()), (SMALL, _small(options))):
+            for name, peers in FILES.items():
+                contestants: dict[str, Callable[[Path], float]] = {name: _ours(pages)}
+                contestants |= {peer: _peer(write, pages) for peer, write, _ in peers}
+                speeds = _in_turn(report, options, pages, contestants, folder, name, shape)
+                for peer, _, bar in peers:
+                    _compare(report, f"{name} beside {peer}", speeds[name], speeds.get(peer), bar, shape)
+
+
+def _ours(pages: Pages) -> Callable[[Path], float]:
+    """How ours writes all pages; returns seconds of CPU."""
+    return lambda path: _write(pages, str(path))
 
 
 def _peer(write: archives.Write, pages: Pages) -> Callable[[Path], float]:
@@ -111,31 +135,29 @@ def _peer(write: archives.Write, pages: Pages) -> Callable[[Path], float]:
 
 def _database(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """PostgreSQL, of which the server's CPU is not counted."""
-    from tests.dispatch.postgres import Postgres
+    from tests.dispatch.postgres import PASSWORD, Postgres
 
-    pages = Pages()
-    with Postgres() as server, pinned(cores.client):
-        table = f"{server.url()}?table=ours"
-        contestants = {
-            "postgresql": lambda _: _write(pages, table),
-            "psycopg": lambda _: _timed(lambda: archives.psycopg(pages.rows, server.url())),
-        }
-        speeds = _in_turn(report, options, pages, contestants, folder, "database")
-        _compare(
-            report,
-            "store.postgresql",
-            "PostgreSQL beside psycopg's executemany",
-            speeds["postgresql"],
-            speeds["psycopg"],
-            PSYCOPG,
-        )
+    # No output's URL may have a password.
+    with Postgres() as server, mock.patch.dict(os.environ, PGPASSWORD=PASSWORD), pinned(cores.client):
+        ours, theirs = f"{server.url(with_password=False)}?table=ours", server.url()
+
+        def contestants_of(pages: Pages) -> dict[str, Callable[[Path], float]]:
+            return {
+                "postgresql": lambda _: _write(pages, ours),
+                "psycopg": lambda _: _timed(lambda: archives.psycopg(pages.rows, theirs)),
+            }
+
+        for shape, pages in (("", _real()), (SMALL, _small(options))):
+            rates = _in_turn(report, options, pages, contestants_of(pages), folder, "database", shape)
+            text = "PostgreSQL beside psycopg's executemany"
+            _compare(report, text, rates["postgresql"], rates.get("psycopg"), PSYCOPG, shape)
 
 
 def _reading(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """An archive of fastwarc's, read by all."""
     from lycosa.sources import sources_of
 
-    pages, path = Pages(), folder / "read.warc.gz"
+    pages, path = _real(), folder / "read.warc.gz"
     archives.fastwarc(pages.rows, path)
 
     def ours(_: Path) -> float:
@@ -152,8 +174,7 @@ def _reading(report: Report, options: Options, cores: Cores, folder: Path) -> No
     }
     with pinned(cores.client):
         speeds = _in_turn(report, options, pages, contestants, folder, "reading")
-    text = "reading WARC beside fastwarc"
-    _compare(report, "store.reading", text, speeds["read .warc.gz"], speeds["fastwarc reads"], READING)
+    _compare(report, "reading WARC beside fastwarc", speeds["read .warc.gz"], speeds.get("fastwarc reads"), READING)
 
 
 def _again(report: Report, options: Options, cores: Cores, folder: Path) -> None:
@@ -162,7 +183,7 @@ def _again(report: Report, options: Options, cores: Cores, folder: Path) -> None
     from lycosa.job import make_job
     from lycosa.sources import sources_of
 
-    pages, path = Pages(), folder / "again.warc.gz"
+    pages, path = _real(), folder / "again.warc.gz"
     archives.fastwarc(pages.rows, path)
     fields = ["url", "status", "main_text"]
     job = make_job({"seeds": ["http://a.example/"], "parse": {"threads": 1}, "store": {"fields": fields}})
@@ -187,34 +208,54 @@ def _in_turn(
     contestants: dict[str, Callable[[Path], float]],
     folder: Path,
     name: str,
+    shape: str = "",
 ) -> dict[str, list[float]]:
-    """MB a CPU second of each, in rounds by turns; one whose package is missing is left out."""
-    speeds: dict[str, list[float]] = {contestant: [] for contestant in contestants}
+    """Pages a CPU second of each, in rounds by turns; one whose package is missing is left out."""
+    rates: dict[str, list[float]] = {contestant: [] for contestant in contestants}
+    sizes: dict[str, int] = {}
     for _ in range(QUICK_ROUNDS if options.quick else ROUNDS):
         for contestant, write in contestants.items():
+            path = _fresh(folder) / name
             try:
-                seconds = write(_fresh(folder) / name)
+                seconds = write(path)
             except ModuleNotFoundError as error:
                 progress(f"{contestant}: {error}")
                 continue
-            speeds[contestant].append(pages.bytes / seconds / 1e6)
-    for contestant, found in speeds.items():
+            rates[contestant].append(len(pages.bodies) / seconds)
+            if path.is_file():
+                sizes[contestant] = path.stat().st_size
+    for contestant, found in rates.items():
         if found:
-            figure = Figure.of(contestant, "MB/CPU s", found)
-            progress(f"{contestant}: {figure.median:,.0f} MB/s")
-            report.figures.append(figure)
-    return {contestant: found for contestant, found in speeds.items() if found}
+            told, mean = _told(contestant, shape), pages.bytes / len(pages.bodies) / 1e6
+            figure = Figure.of(told, "pages/CPU s", found)
+            progress(f"{told}: {figure.median:,.0f} pages/s, {figure.median * mean:,.0f} MB/s")
+            report.figures += [figure, Figure.of(told, "MB/CPU s", [rate * mean for rate in found])]
+            if contestant in sizes:
+                report.figures.append(Figure.of(f"{told}: size", "MB", [sizes[contestant] / 1e6]))
+    return {contestant: found for contestant, found in rates.items() if found}
+
+
+def _told(text: str, shape: str) -> str:
+    """A text with the shape of pages."""
+    return f"{text}, {shape}" if shape else text
 
 
 def _compare(
-    report: Report, key: str, text: str, ours: Sequence[float], theirs: Sequence[float] | None, bar: float | None
+    report: Report,
+    text: str,
+    ours: Sequence[float],
+    theirs: Sequence[float] | None,
+    bar: float | None,
+    shape: str = "",
 ) -> None:
     """State how many times as fast ours is; a peer that is missing leaves its claim unmet."""
     ratio = statistics.median(ours) / statistics.median(theirs) if theirs else None
+    told = _told(text, shape)
     if bar is not None:
-        report.claims.append(Claim.at_least(key, text, ratio, "times", bar))
+        key = "store." + "-".join(re.findall(r"[a-z]+", told.replace(" beside ", " ").lower()))
+        report.claims.append(Claim.at_least(key, told, ratio, "times", bar))
     elif ratio is not None:
-        report.figures.append(Figure.of(text, "times", [ratio]))
+        report.figures.append(Figure.of(told, "times", [ratio]))
 
 
 def _write(pages: Pages, output: str) -> float:

@@ -778,7 +778,7 @@ class Outcomes:
         """Return rows of the chosen columns for databases, and about how many bytes they have."""
 
     def copied(self, names: list[str]) -> bytes:
-        """Return rows of the chosen columns as PostgreSQL's COPY reads them."""
+        """Return rows of the chosen columns as PostgreSQL's binary COPY reads them."""
 
     @classmethod
     def decode(cls, data: bytes) -> Outcomes:
@@ -1562,11 +1562,16 @@ class Parser:
     """Responses to outcomes, on all cores; see ``lycosa.stages.Parse``."""
 
     def __new__(
-        cls, job: Job, batch: int = ..., decoding: int = ..., bodies: str | PathLike[str] | None = None
+        cls,
+        job: Job,
+        batch: int = ...,
+        decoding: int = ...,
+        bodies: str | PathLike[str] | None = None,
+        links: bool = True,
     ) -> Parser:
         """``batch``: maximum bytes of a batch's outcomes; ``decoding``: of bodies that are decoded at once.
 
-        bodies: the directory of bodies in files; default: none is read.
+        bodies: the directory of bodies in files; default: none is read. links: whether links are looked for.
         """
 
     def parse(self, responses: Responses) -> Outcomes: ...

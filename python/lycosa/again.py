@@ -77,7 +77,8 @@ def parse_again(job: Job, sources: Sources, sinks: Sequence[Sink], tell: Callabl
     positions = {sink.url: sink.open(0, sources.end) for sink in sinks}
     pending, since = dict.fromkeys(positions, 0), dict.fromkeys(positions, time.monotonic())
     progress = Progress(positions=positions)
-    for outcomes, position in _ahead(_parsed(job, sources, min(positions.values()))):
+    with_links = any(sink.with_links for sink in sinks)
+    for outcomes, position in _ahead(_parsed(job, sources, min(positions.values()), with_links)):
         progress.part, progress.damages = sources.part, len(sources.damages)
         progress.pages += len(outcomes)
         # Others may be further since the last run.
@@ -98,11 +99,11 @@ def parse_again(job: Job, sources: Sources, sinks: Sequence[Sink], tell: Callabl
     return progress
 
 
-def _parsed(job: Job, sources: Sources, position: int) -> Iterator[tuple[Outcomes, int]]:
+def _parsed(job: Job, sources: Sources, position: int, with_links: bool) -> Iterator[tuple[Outcomes, int]]:
     """Yield outcomes, and the position behind each batch of them."""
     memory = shares(job)
     # One parser of all: it learns the templates of sites while it parses.
-    parser = _core.Parser(divided(job, memory), memory.batch, memory.decoding)
+    parser = _core.Parser(divided(job, memory), memory.batch, memory.decoding, links=with_links)
     for responses, behind in _ahead(sources.read(position)):
         left, done = len(responses), list[Outcomes]()
         while left > 0:

@@ -292,11 +292,11 @@ def recorded_name(sink: Sink, directory: JobDirectory) -> str:
 def recorded_sink(directory: JobDirectory, name: str) -> Sink:
     """Return the sink of a recorded name; raises SettingError for a sink that was given as an object."""
     with contextlib.suppress(SettingError):
-        if scheme_of(name) in (*SCHEMES, *STORES, "file"):
-            return sink_of(name)
-        # Recorded paths have no "://".
+        # Recorded paths have no "://", but may begin like a scheme.
         if "://" not in name:
             return sink_of(directory.output(name))
+        if scheme_of(name) in (*SCHEMES, *STORES, "file"):
+            return sink_of(name)
     text = (
         f"output: {shown(name)} is a custom sink, which only Python can pass again, as output=. Without it the crawl "
         "is resumed with -o none, in Python with output=[]; the sink catches up when it is passed again"

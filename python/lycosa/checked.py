@@ -162,9 +162,11 @@ def checked_stages(made: Stages, given: Stages) -> Stages:
     if not isinstance(given, Stages):
         raise StageError("lycosa.crawl", "stages", f"returned {type(given).__name__}", "lycosa.Stages")
     promised = get_type_hints(Stages)
+    # No stage: reports look at the lane's own.
+    del promised["turns"]
     own = {name for name in promised if getattr(given, name) is not getattr(made, name)}
     stages: dict[str, Any] = {name: CheckedStage(promised[name], getattr(given, name)) for name in own}
     if own & {"fetch", "parse"}:
         fetch = stages["fetch"] = CheckedFetch(promised["fetch"], given.fetch)
         stages["parse"] = CheckedParse(promised["parse"], given.parse, fetch)
-    return replace(given, **stages)
+    return replace(given, turns=made.turns, **stages)

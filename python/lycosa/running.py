@@ -294,8 +294,9 @@ class Running:
                 self._directory.write(dataclasses.replace(record, confirmed=self._log.end()))
                 write_reports(self.report(), self._directory.path)
         except (LycosaError, OSError) as error:
-            # Not worth failing for.
-            logger.warning("%s: %s", self._directory.path, error)
+            # Not worth failing for. As text: who keeps the line would keep the log open by the error's frames.
+            logger.warning("%s: %s", self._directory.path, str(error))
+        self._control.holds = None
         self._observer.close()
         if self._traces is not None:
             self._traces.close()

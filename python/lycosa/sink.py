@@ -46,8 +46,9 @@ class Sink:
     #: Maximum bytes, and seconds, that are not committed yet.
     commit_bytes: int = 8 << 20
     commit_seconds: float = 1.0
-    #: Whether the sink needs bodies.
+    #: Whether the sink needs bodies, and links.
     with_body: bool = True
+    with_links: bool = True
     #: Whether its URL is the path of a file, which the job's record has relative to its directory.
     is_file: bool = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,6 +74,20 @@ def test_an_output_that_cannot_be_opened_leaves_the_job_as_it_was(where: str, jo
     assert not (tmp_path / "parts").exists()
     crawled(directory=directory, max_pages=20)
     assert len(set(urls(output))) == len(urls(output)) == 20
+
+
+def test_the_log_is_free_as_soon_as_the_crawl_has_ended(job: str, tmp_path: Path) -> None:
+    """Not only when Python's collector has found what refers to itself."""
+    gc.collect()
+    gc.disable()
+    try:
+        session = lycosa.crawl(job=job, directory=tmp_path / "d", max_pages=5)
+        assert sum(len(batch.rows()) for batch in session.batches()) >= 5
+        with pytest.raises(lycosa.LycosaError, match="not-here"):
+            crawled(directory=tmp_path / "d", output=Path("/proc/not-here"))
+        crawled(directory=tmp_path / "d", max_pages=10)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("where", ["no place", "something in the way"])

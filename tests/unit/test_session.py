@@ -94,7 +94,7 @@ def test_places_are_refused_before_anything_is_written(job: str, tmp_path: Path)
     existing.write_text("kept")
     for output, told in (
         (existing, "fresh to replace it"),
-        (tmp_path / "pages.csv", ".parquet"),
+        (tmp_path / "pages.xml", ".parquet"),
         (tmp_path / "missing" / "pages.jsonl", "directory that exists"),
         (Path("/proc/pages.jsonl"), "/proc/pages.jsonl"),
     ):

@@ -62,10 +62,10 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Whether one more link is allowed; adds the bound if not.
+    /// Whether one more link is allowed; adds the bound if not, unless none is looked for.
     fn has_room(&mut self, settings: &Settings) -> bool {
         let has_room = self.references.len() < settings.links;
-        if !has_room {
+        if !has_room && settings.links > 0 {
             self.bounds.add(Bound::Links);
         }
         has_room

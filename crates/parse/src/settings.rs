@@ -11,7 +11,7 @@ pub const MEMORY_BYTES: usize = 16 << 20;
 /// Limits of one page, and the job's settings of links and identity.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Maximum number of links of one page.
+    /// Maximum number of links of one page; 0: none is looked for.
     pub links: usize,
     /// Maximum total size of these links, in bytes: as written in the page, and as URLs.
     pub link_bytes: usize,

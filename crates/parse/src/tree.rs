@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
         let found = &mut self.found;
         match tag {
-            Tag::A if has("href") => {
+            Tag::A if settings.links > 0 && has("href") => {
                 on_anchor(found, &element, settings);
                 *end_of_link = (tree.after(node), tree.end(node));
             }

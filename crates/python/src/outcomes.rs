@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 
 use lycosa_records::Purpose;
 use lycosa_records::columns::{
-    Cells, Column, Plain, TextDecoder, plain_values, write_cells, write_lines, write_names,
+    Column, Plain, TextDecoder, copied, plain_values, write_csv, write_lines, write_names,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -212,7 +212,7 @@ batch_class!(Outcomes {
                     Form::Lines => {
                         Ok(write_lines::<lycosa_records::Outcome>(&outcomes, &columns, self.texts, into)?)
                     }
-                    Form::Csv => write_cells(&outcomes, &columns, self.texts, Cells::Csv, into),
+                    Form::Csv => write_csv(&outcomes, &columns, self.texts, into),
                 }
             })
         });
@@ -254,15 +254,12 @@ batch_class!(Outcomes {
         Ok((rows, bytes))
     }
 
-    /// Rows of the chosen columns as PostgreSQL's COPY reads them.
+    /// Rows of the chosen columns as PostgreSQL's binary COPY reads them.
     fn copied<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyBytes>> {
         let columns = columns_named("columns", Some(names))?;
         self.decode_bodies_for(py, &columns);
         let outcomes = self.batch.all();
-        let copied = py.detach(|| {
-            let mut rows = Vec::new();
-            write_cells(&outcomes, &columns, self.texts, Cells::Copy, &mut rows).map(|()| rows)
-        });
+        let copied = py.detach(|| copied(&outcomes, &columns, self.texts));
         copied.map(|rows| PyBytes::new(py, &rows)).map_err(|error| errors::os(&error))
     }
 });

@@ -39,12 +39,16 @@ pub(crate) struct Parser {
 impl Parser {
     /// `batch`: bytes of the pages of one batch, from which on the rest goes back to fetch; `decoding`: of bodies that are
     /// decoded at once; `bodies`: the directory below which bodies in files are, which other processes have written; without it none
-    /// is read.
+    /// is read; `links`: whether links are looked for.
     #[new]
-    #[pyo3(signature = (job, batch = BATCH_BYTES, decoding = BATCH_BYTES, bodies = None))]
-    fn new(job: Job, batch: usize, decoding: usize, bodies: Option<PathBuf>) -> Self {
+    #[pyo3(signature = (job, batch = BATCH_BYTES, decoding = BATCH_BYTES, bodies = None, links = true))]
+    fn new(job: Job, batch: usize, decoding: usize, bodies: Option<PathBuf>, links: bool) -> Self {
+        let mut settings = job.parse();
+        if !links {
+            settings.links = 0;
+        }
         Parser {
-            settings: job.parse(),
+            settings,
             max_decoded_bytes: job.max_decoded_bytes(),
             threads: job.parse_threads(),
             batch,

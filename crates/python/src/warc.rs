@@ -20,8 +20,8 @@ use crate::outcomes::Outcomes;
 use crate::response::Responses;
 use crate::written::{Compression, write_at};
 
-/// Levels of compression: those at which archives are usually written.
-const GZIP_LEVEL: u32 = 6;
+/// Levels of compression: this one of libdeflate gives archives that are about as small as zlib's usual 6 does, in half the time.
+const GZIP_LEVEL: u32 = 5;
 const ZSTD_LEVEL: i32 = 3;
 
 /// Letters of hops, at most.

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use flate2::{Compress, FlushCompress, Status};
+use libdeflater::{CompressionLvl, Compressor};
 
 use crate::date::date;
 use crate::digest::sha1;
@@ -67,7 +67,7 @@ pub struct Writer {
     out: Vec<u8>,
     /// Bytes of the file before the buffer.
     before: u64,
-    deflate: Compress,
+    deflate: Compressor,
     zstd: zstd::bulk::Compressor<'static>,
     /// Memory that is used again.
     header: String,
@@ -78,14 +78,16 @@ impl Writer {
     /// At the beginning of a file.
     pub fn new(compression: Compression) -> Self {
         let level = match compression {
-            Compression::Gzip(level) => level.clamp(1, 9),
-            Compression::None | Compression::Zstd(_) => 1,
+            Compression::Gzip(level) => {
+                CompressionLvl::new(level.clamp(1, 9).cast_signed()).unwrap_or_default()
+            }
+            Compression::None | Compression::Zstd(_) => CompressionLvl::fastest(),
         };
         Writer {
             compression,
             out: Vec::new(),
             before: 0,
-            deflate: Compress::new(flate2::Compression::new(level), false),
+            deflate: Compressor::new(level),
             zstd: zstd::bulk::Compressor::default(),
             header: String::new(),
             plain: Vec::new(),
@@ -243,52 +245,29 @@ impl Writer {
         let offset = self.offset();
         let header = std::mem::take(&mut self.header);
         let parts = [&[header.as_bytes()], block, &[b"\r\n\r\n"]].concat();
+        let into = if self.compression == Compression::None { &mut self.out } else { &mut self.plain };
+        parts.iter().for_each(|part| into.extend_from_slice(part));
         match self.compression {
-            Compression::None => parts.iter().for_each(|part| self.out.extend_from_slice(part)),
-            Compression::Gzip(_) => self.gzip(&parts)?,
+            Compression::None => {}
+            Compression::Gzip(_) => self.gzip()?,
             Compression::Zstd(level) => {
-                self.plain.clear();
-                parts.iter().for_each(|part| self.plain.extend_from_slice(part));
                 self.zstd.set_compression_level(level)?;
                 self.out.extend(self.zstd.compress(&self.plain)?);
             }
         }
+        self.plain.clear();
         self.header = header;
         Ok(Placed { offset, length: self.offset() - offset })
     }
 
-    /// Appends a member of gzip.
-    fn gzip(&mut self, parts: &[&[u8]]) -> io::Result<()> {
-        // No name, no time, an unknown system: the same record gives the same bytes.
-        self.out.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
-        self.deflate.reset();
-        let mut checksum = crc32fast::Hasher::new();
-        let mut length = 0u32;
-        for (index, part) in parts.iter().enumerate() {
-            checksum.update(part);
-            length = length.wrapping_add(part.len() as u32);
-            let is_last = index + 1 == parts.len();
-            self.deflate_all(part, if is_last { FlushCompress::Finish } else { FlushCompress::None })?;
-        }
-        self.out.extend_from_slice(&checksum.finalize().to_le_bytes());
-        self.out.extend_from_slice(&length.to_le_bytes());
-        Ok(())
-    }
-
-    /// Compresses a part.
-    fn deflate_all(&mut self, part: &[u8], flush: FlushCompress) -> io::Result<()> {
-        let before = self.deflate.total_in();
-        loop {
-            let used = (self.deflate.total_in() - before) as usize;
-            if used == part.len() && matches!(flush, FlushCompress::None) {
-                return Ok(());
-            }
-            self.out.reserve((part.len() - used) / 2 + 256);
-            let status = self.deflate.compress_vec(&part[used..], &mut self.out, flush);
-            if status.map_err(io::Error::other)? == Status::StreamEnd {
-                return Ok(());
-            }
-        }
+    /// Appends a member of gzip: no name, no time, an unknown system, so that the same record gives the same bytes.
+    fn gzip(&mut self) -> io::Result<()> {
+        let from = self.out.len();
+        self.out.resize(from + self.deflate.gzip_compress_bound(self.plain.len()), 0);
+        let length = self.deflate.gzip_compress(&self.plain, &mut self.out[from..]);
+        // What it cannot compress within its own bound leaves the file as it was.
+        self.out.truncate(from + length.as_ref().copied().unwrap_or_default());
+        length.map(|_| ()).map_err(io::Error::other)
     }
 }
 

@@ -47,7 +47,11 @@ class Observer:
         if self._job.observe.http is not None:
             from lycosa.observe.told import serve  # only where it is wanted
 
-            self._served = serve(self._job.observe.http, self._report, self.stuck)
+            try:
+                self._served = serve(self._job.observe.http, self._report, self.stuck)
+            except BaseException:
+                self.close()
+                raise
             logger.info("metrics, health and report on http://%s", self._served.address)
 
     def start(self) -> None:
@@ -63,9 +67,10 @@ class Observer:
         self._watchdog.stop()
 
     def close(self) -> None:
-        """Serve no more."""
+        """Serve no more, and look at nothing any more: what is looked at keeps the log open."""
         if self._served is not None:
             self._served.close()
+        del self._report, self._log_end, self._outputs, self._frontier, self._lanes
 
     def stuck(self) -> list[Stuck]:
         """Return what did not move at the last look."""

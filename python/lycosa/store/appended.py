@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from lycosa.records import Outcomes
 from lycosa.sink import SinkJob
-from lycosa.store.file_sink import FileSink, needs_bodies
+from lycosa.store.file_sink import FileSink, needs_bodies, needs_links
 from lycosa.store.replace import replace_file, sync_directory
 from lycosa.store.restart import check_restart
 
@@ -40,6 +40,7 @@ class AppendedSink(FileSink):
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
         self.fields, self.with_body = list(job.fields), needs_bodies(job.fields)
+        self.with_links = needs_links(job.fields)
 
     def open(self, first: int, end: int) -> int:
         """Cut the output to its newest checkpoint within the log; see ``lycosa.sink.Sink``."""

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from lycosa.errors import OutputAway, SettingError, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import Sink, SinkJob, scheme_of
-from lycosa.store.file_sink import check_writable, needs_bodies
+from lycosa.store.file_sink import check_writable, needs_bodies, needs_links
 from lycosa.store.restart import check_restart
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class DeltaSink(Sink):
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
         self._fields, self.with_body = list(job.fields), needs_bodies(job.fields)
+        self.with_links = needs_links(job.fields)
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError for a table that is not ours, or without the library; see ``lycosa.sink.Sink``."""

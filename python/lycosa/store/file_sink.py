@@ -105,6 +105,11 @@ def needs_bodies(fields: Collection[str]) -> bool:
     return "body" in fields or "text" in fields
 
 
+def needs_links(fields: Collection[str]) -> bool:
+    """Return whether these columns need links, which licences are among."""
+    return any(name.startswith(("link", "license")) for name in fields)
+
+
 def check_writable(name: str, path: Path) -> None:
     """Raise SettingError for a path whose nearest existing ancestor is not writable."""
     existing = path

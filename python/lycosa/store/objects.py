@@ -97,7 +97,8 @@ class ObjectSink(Sink):
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
         inner = self._part(0)
-        self.with_body, self.rows, self.bytes = inner.with_body, inner.rows, inner.bytes
+        self.with_body, self.with_links = inner.with_body, inner.with_links
+        self.rows, self.bytes = inner.rows, inner.bytes
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError without obstore, or for a prefix with other objects; StorageError if nothing answers."""

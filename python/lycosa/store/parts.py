@@ -6,6 +6,7 @@ went back, and so that a complete output can be resumed.
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lycosa.errors import StorageError
+from lycosa.store.footer import join
 from lycosa.store.replace import sync_directory
 
 if TYPE_CHECKING:
@@ -189,14 +191,64 @@ def cut(part: Part, end: int) -> Part | None:
 
 
 def merge(parts: list[Part], path: Path, job: str) -> None:
-    """Merge adjacent parts to one file. Raises OSError, and then leaves the parts unchanged."""
+    """Merge adjacent parts to one file. Raises OSError, and then leaves the parts unchanged.
+
+    Row groups are copied as they are, but for those of small parts in a row: these become larger ones.
+    """
+    new, made = path.with_name(path.name + ".new"), list[Path]()
+    try:
+        files = list[Path]()
+        for run in _runs(parts):
+            if len(run) > 1:
+                made.append(path.with_name(f"{path.name}.{len(made)}.new"))
+                files.append(_rewritten(run, made[-1], job))
+            else:
+                files.append(run[0].path)
+        ranges = [range_of(file) for file in files]
+        positions = [position for covered in ranges if covered is not None for position in covered.positions]
+        with new.open("wb") as file:
+            join(files, file, Range(job, parts[0].start, tuple(positions)).metadata())
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        sync_directory(path.absolute().parent)
+    finally:
+        for file_made in (new, *made):
+            file_made.unlink(missing_ok=True)
+
+
+def _runs(parts: list[Part]) -> Iterator[list[Part]]:
+    """Yield large parts, and small ones in a row; all of them together if they were not written in the same way."""
     import pyarrow.parquet
 
-    total, done = sum(part.path.stat().st_size for part in parts), 0
-    told = time.monotonic()
+    schema = pyarrow.parquet.read_metadata(parts[0].path).schema
+    are_small = list[bool]()
+    for part in parts:
+        known = pyarrow.parquet.read_metadata(part.path)
+        if not known.schema.equals(schema):
+            yield parts
+            return
+        are_small.append(_is_small(known))
+    for is_small, run in itertools.groupby(zip(parts, are_small, strict=True), key=lambda one: one[1]):
+        some = [part for part, _ in run]
+        yield from [some] if is_small else [[part] for part in some]
+
+
+def _is_small(known: pyarrow.parquet.FileMetaData) -> bool:
+    """Whether the row groups of a file are, in the mean, smaller than half of what they may be."""
+    count, rows = int(known.num_row_groups), int(known.num_rows)
+    size = sum(int(known.row_group(number).total_byte_size) for number in range(count))
+    return count == 0 or (rows * 2 < count * GROUP_ROWS and size * 2 < count * GROUP_BYTES)
+
+
+def _rewritten(parts: list[Part], path: Path, job: str) -> Path:
+    """Write parts again, as one with row groups of a sensible size."""
+    import pyarrow.parquet
+
+    total, done, told = sum(part.path.stat().st_size for part in parts), 0, time.monotonic()
     with pyarrow.parquet.ParquetFile(parts[0].path) as file:
         schema = _schema(file)
-    writer = PartWriter(path.with_name(path.name + ".new"), schema)
+    writer = PartWriter(path, schema)
     try:
         for part in parts:
             for batches, position in _groups(part):
@@ -205,7 +257,7 @@ def merge(parts: list[Part], path: Path, job: str) -> None:
                     told = time.monotonic()
                     logger.info("%s: merging parts, %d %%", path, 100 * done // max(total, 1))
             done += part.path.stat().st_size
-        writer.finish(job, parts[0].start, parts[-1].end, path)
+        return writer.finish(job, parts[0].start, parts[-1].end, path).path
     except BaseException:
         writer.abandon()
         raise

@@ -1,4 +1,4 @@
-"""PostgreSQL: ``postgresql://user@host/database?table=pages``, by COPY (extra ``postgres``: psycopg)."""
+"""PostgreSQL: ``postgresql://user@host/database?table=pages``, by binary COPY (extra ``postgres``: psycopg)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class PostgresSink(TableSink):
         quoted = ", ".join(f'"{name}"' for name in names)
         with self._working() as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {STAGE} (LIKE {self.table}) ON COMMIT DROP")
-            with cursor.copy(f"COPY {STAGE} ({quoted}) FROM STDIN") as copy:
+            with cursor.copy(f"COPY {STAGE} ({quoted}) FROM STDIN (FORMAT binary)") as copy:
                 copy.write(rows)
             # One statement may not change a row twice.
             source = f"SELECT DISTINCT ON ({DIGEST}) {quoted} FROM {STAGE}"

@@ -17,7 +17,7 @@ from lycosa import _core
 from lycosa.errors import OutputAway, SettingError, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import Sink, SinkJob, scheme_of
-from lycosa.store.file_sink import needs_bodies, path_of
+from lycosa.store.file_sink import needs_bodies, needs_links, path_of
 from lycosa.store.restart import check_restart
 
 #: The columns that make a row the only one.
@@ -58,7 +58,7 @@ class TableSink(Sink, abc.ABC):
         """Set the sink's job; the columns of the key are always there."""
         super().attach(job)
         self.fields = [*(name for name in KEY if name not in job.fields), *job.fields]
-        self.with_body = needs_bodies(self.fields)
+        self.with_body, self.with_links = needs_bodies(self.fields), needs_links(self.fields)
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError for a table that is not ours, or has other columns; StorageError if nobody answers."""

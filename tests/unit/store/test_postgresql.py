@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import psycopg
@@ -27,9 +29,11 @@ def server() -> Iterator[Postgres]:
         yield server
 
 
-def opened(server: Postgres, database: str, folder: Path, job: str = "job-1") -> Sink:
+def opened(
+    server: Postgres, database: str, folder: Path, job: str = "job-1", fields: tuple[str, ...] = FIELDS
+) -> Sink:
     sink = sink_of(server.url(database, with_password=False))
-    sink.attach(SinkJob(job, folder, "pages", FIELDS))
+    sink.attach(SinkJob(job, folder, "pages", fields))
     sink.check(fresh=False, is_ours=False)
     sink.open(0, 10)
     return sink
@@ -41,6 +45,33 @@ def outcomes(*requests: Request) -> _core.Outcomes:
         for request in requests
     ]
     return _core.Parser(make_job({"seeds": ["http://a.example/"]})).parse(Responses(made))
+
+
+def test_each_column_has_its_value(server: Postgres, tmp_path: Path) -> None:
+    database = server.new_database()
+    sink = opened(server, database, tmp_path, fields=tuple(_core.COLUMN_TYPES))
+    text = b"<title>Ships</title><p>The harbour was rebuilt, and ships can enter.<a href=/next rel=nofollow>Next</a>"
+    made = _core.Parser(
+        make_job({"seeds": ["http://a.example/"], "store": {"fields": ["main_text", "simhash"]}})
+    ).parse(Responses([Request("http://a.example/", metadata={"a": [1]}).respond(200, body=text)]))
+    expected = json.loads(made.lines(list(_core.COLUMN_TYPES)))
+    sink.write(made, 1)
+    sink.commit(1)
+    sink.close()
+    with psycopg.connect(server.url(database)) as connection:
+        ((found,),) = connection.execute("SELECT to_jsonb(pages) FROM pages").fetchall()
+    for name, kind in _core.COLUMN_TYPES.items():
+        value = found[name]
+        if kind == "bytes" and value is not None:
+            value = bytes.fromhex(value.removeprefix("\\x")).decode()
+        elif kind == "bigint":
+            # A database has no numbers of 64 bits without a sign.
+            value %= 1 << 64
+        elif kind == "time":
+            value, expected[name] = map(datetime.fromisoformat, (value, expected[name]))
+        assert value == expected[name], name
+    assert found["simhash"] != 0
+    assert found["links"] == ["http://a.example/next"]
 
 
 def test_long_urls_and_nul_are_stored(server: Postgres, tmp_path: Path) -> None:

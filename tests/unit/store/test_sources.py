@@ -12,9 +12,10 @@ from pathlib import Path
 import duckdb
 import pyarrow
 import pytest
-from lycosa import cli
+from lycosa import _core, cli
 from lycosa.again import Sources
 from lycosa.errors import JobInUse, SettingError
+from lycosa.job import make_job
 from lycosa.seeds import seeds_of
 from lycosa.sources import Source, sources_of
 from warcio.statusandheaders import StatusAndHeaders
@@ -187,6 +188,28 @@ def test_pages_are_parsed_again(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert [row["url"] for row in found] == URLS
     assert found[7]["title"] == URLS[7]
     assert found[7]["links"] == ["http://a.example/next"]
+
+
+def test_links_are_looked_for_where_an_output_has_them(tmp_path: Path) -> None:
+    archive = write_warc(tmp_path / "a.warc.gz", URLS[:1])
+
+    def links(*fields: str) -> list[object]:
+        chosen, out = ["url", "main_text", *fields], tmp_path / f"{len(fields)}.jsonl"
+        assert (
+            parse(archive, "-o", out, "--set", f"store.fields={json.dumps(chosen)}", "--dir", out.with_suffix(""))
+            == 0
+        )
+        (row,) = rows(out)
+        return [row[name] for name in fields]
+
+    assert links() == []
+    assert links("link_count", "links") == [1, ["http://a.example/next"]]
+    # The path that reads no tree, and counts nothing where nothing is looked for.
+    parser = _core.Parser(make_job({"seeds": [URLS[0]]}), links=False)
+    (batch,) = only(archive).read()
+    (outcome,) = parser.parse(batch.responses)
+    assert outcome.links == []
+    assert outcome.title == URLS[0]
 
 
 def test_a_run_that_is_done_adds_nothing(tmp_path: Path) -> None:

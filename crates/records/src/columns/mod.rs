@@ -3,6 +3,7 @@
 
 mod arrow;
 mod cells;
+mod copy;
 mod json;
 mod tables;
 mod value;
@@ -15,7 +16,8 @@ use lycosa_url::Micros;
 use crate::{License, Metadata, UsagePreference};
 
 pub use arrow::{record_batch, schema};
-pub use cells::{Cells, Plain, names_of, plain_values, write_cells, write_names};
+pub use cells::{Plain, plain_values, write_csv, write_names};
+pub use copy::copied;
 pub use json::write_lines;
 pub use value::{Value, WrongValue};
 
