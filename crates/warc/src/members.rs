@@ -42,6 +42,8 @@ struct Gzip {
     is_inside: bool,
     checksum: crc32fast::Hasher,
     size: u32,
+    /// What is decompressed at once: memory that is not zeroed again each time.
+    part: Box<[u8]>,
 }
 
 /// Frames of zstd.
@@ -90,16 +92,21 @@ impl<R: Read> Members<R> {
         self.base + self.at as u64
     }
 
-    /// Appends some bytes, and notes members that begin among them.
-    pub(crate) fn read(&mut self, out: &mut Vec<u8>, starts: &mut Starts) -> io::Result<Progress> {
+    /// Appends some bytes, but not more than `most`, and notes members that begin among them.
+    pub(crate) fn read(
+        &mut self,
+        out: &mut Vec<u8>,
+        most: usize,
+        starts: &mut Starts,
+    ) -> io::Result<Progress> {
         let before = out.len();
-        let progress = self.step(out, starts)?;
+        let progress = self.step(out, most.min(PART), starts)?;
         self.made += (out.len() - before) as u64;
         Ok(progress)
     }
 
     /// The same, without counting.
-    fn step(&mut self, out: &mut Vec<u8>, starts: &mut Starts) -> io::Result<Progress> {
+    fn step(&mut self, out: &mut Vec<u8>, most: usize, starts: &mut Starts) -> io::Result<Progress> {
         if matches!(self.form, Form::Unknown) {
             self.fill(ZSTD.len())?;
             self.form = match self.left() {
@@ -108,6 +115,7 @@ impl<R: Read> Members<R> {
                     is_inside: false,
                     checksum: crc32fast::Hasher::new(),
                     size: 0,
+                    part: vec![0; PART].into(),
                 }),
                 left if left.starts_with(&ZSTD) || left.starts_with(&ZSTD_DICTIONARY) => {
                     let dictionary = self.dictionary()?;
@@ -119,27 +127,33 @@ impl<R: Read> Members<R> {
         // Taken out so that its parts and the input can be borrowed together.
         match std::mem::replace(&mut self.form, Form::Plain) {
             Form::Gzip(mut gzip) => {
-                let progress = self.gzip(&mut gzip, out, starts);
+                let progress = self.gzip(&mut gzip, out, most, starts);
                 self.form = Form::Gzip(gzip);
                 progress
             }
             Form::Zstd(mut zstd) => {
-                let progress = self.zstd(&mut zstd, out, starts);
+                let progress = self.zstd(&mut zstd, out, most, starts);
                 self.form = Form::Zstd(zstd);
                 progress
             }
             Form::Unknown | Form::Plain => {
                 self.fill(1)?;
-                out.extend_from_slice(self.left());
-                let is_end = self.left().is_empty();
-                self.at = self.input.len();
+                let (is_end, some) = (self.left().is_empty(), most.min(self.left().len()));
+                out.extend_from_slice(&self.left()[..some]);
+                self.at += some;
                 Ok(if is_end { Progress::End } else { Progress::More })
             }
         }
     }
 
     /// A part of a file of gzip.
-    fn gzip(&mut self, gzip: &mut Gzip, out: &mut Vec<u8>, starts: &mut Starts) -> io::Result<Progress> {
+    fn gzip(
+        &mut self,
+        gzip: &mut Gzip,
+        out: &mut Vec<u8>,
+        most: usize,
+        starts: &mut Starts,
+    ) -> io::Result<Progress> {
         if !gzip.is_inside {
             self.fill(HEADER)?;
             if self.left().is_empty() {
@@ -153,11 +167,11 @@ impl<R: Read> Members<R> {
             (gzip.is_inside, gzip.checksum, gzip.size) = (true, crc32fast::Hasher::new(), 0);
         }
         self.fill(1)?;
-        let (before, length, position) = (gzip.inflate.total_in(), out.len(), self.position());
-        out.reserve(PART);
-        let status = gzip.inflate.decompress_vec(self.left(), out, FlushDecompress::None);
-        self.at += (gzip.inflate.total_in() - before) as usize;
-        let made = &out[length..];
+        let (before, position) = ((gzip.inflate.total_in(), gzip.inflate.total_out()), self.position());
+        let status = gzip.inflate.decompress(self.left(), &mut gzip.part[..most], FlushDecompress::None);
+        self.at += (gzip.inflate.total_in() - before.0) as usize;
+        let made = &gzip.part[..(gzip.inflate.total_out() - before.1) as usize];
+        out.extend_from_slice(made);
         gzip.checksum.update(made);
         gzip.size = gzip.size.wrapping_add(made.len() as u32);
         match status {
@@ -208,7 +222,13 @@ impl<R: Read> Members<R> {
     }
 
     /// A part of a file of zstd.
-    fn zstd(&mut self, zstd: &mut Zstd, out: &mut Vec<u8>, starts: &mut Starts) -> io::Result<Progress> {
+    fn zstd(
+        &mut self,
+        zstd: &mut Zstd,
+        out: &mut Vec<u8>,
+        most: usize,
+        starts: &mut Starts,
+    ) -> io::Result<Progress> {
         self.fill(1)?;
         let position = self.position();
         if !zstd.is_inside {
@@ -225,7 +245,7 @@ impl<R: Read> Members<R> {
             return Ok(Progress::Damaged(Damage { position, what: What::Truncated }));
         }
         let length = out.len();
-        out.resize(length + PART, 0);
+        out.resize(length + most, 0);
         let mut into = OutBuffer::around_pos(out.as_mut_slice(), length);
         let mut from = zstd::stream::raw::InBuffer::around(&self.input[self.at..]);
         let left = zstd.decoder.run(&mut from, &mut into);
@@ -333,7 +353,7 @@ mod tests {
         let (mut out, mut starts, mut damages) = (Vec::new(), Starts::new(), Vec::new());
         let mut members = Members::new(file);
         loop {
-            match members.read(&mut out, &mut starts).unwrap() {
+            match members.read(&mut out, usize::MAX, &mut starts).unwrap() {
                 Progress::End => return (out, starts.into(), damages),
                 Progress::Damaged(damage) => damages.push(damage),
                 Progress::More => {}

@@ -6,6 +6,9 @@ use crate::header::{Header, Kind};
 use crate::members::{Members, Progress, Starts};
 use crate::{Damage, What};
 
+/// Bytes of a block for which memory is made at once, whatever a header says.
+const EXPECTED: usize = 1 << 20;
+
 /// Limits of what is in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -122,9 +125,7 @@ impl<R: Read> Reader<R> {
         self.at += length;
         let wanted = header.length().unwrap_or(0);
         let kept = wanted.min(self.limits.block as u64) as usize;
-        self.fill(kept)?;
-        let block = self.left()[..kept.min(self.left().len())].to_vec();
-        self.at += block.len();
+        let block = self.take(kept)?;
         let is_whole = self.skip(wanted - block.len() as u64)?;
         if !is_whole {
             self.end_within(position);
@@ -237,10 +238,21 @@ impl<R: Read> Reader<R> {
         &self.data[self.at..]
     }
 
-    /// Reads until so many bytes are there, or the file ends.
-    fn fill(&mut self, least: usize) -> io::Result<()> {
-        while self.left().len() < least && self.more()? {}
-        Ok(())
+    /// The next bytes, as many, or fewer at the end of the file: what is not read yet is read to where it stays.
+    fn take(&mut self, count: usize) -> io::Result<Vec<u8>> {
+        let mut taken = Vec::with_capacity(count.min(EXPECTED));
+        let some = count.min(self.left().len());
+        taken.extend_from_slice(&self.left()[..some]);
+        self.at += some;
+        while taken.len() < count && !self.is_over {
+            let length = taken.len();
+            self.read(&mut taken, count - length)?;
+            // Nothing is left of what was read before.
+            self.base += (self.data.len() + taken.len() - length) as u64;
+            self.data.clear();
+            self.at = 0;
+        }
+        Ok(taken)
     }
 
     /// Reads some more; whether there may be more still.
@@ -253,12 +265,20 @@ impl<R: Read> Reader<R> {
             self.data.drain(..self.at);
             self.at = 0;
         }
-        match self.members.read(&mut self.data, &mut self.starts)? {
+        let mut data = std::mem::take(&mut self.data);
+        let read = self.read(&mut data, usize::MAX);
+        self.data = data;
+        read.map(|()| !self.is_over)
+    }
+
+    /// Appends some bytes, but not more than `most`.
+    fn read(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<()> {
+        match self.members.read(into, most, &mut self.starts)? {
             Progress::More => {}
             Progress::End => self.is_over = true,
             Progress::Damaged(damage) => self.damages.insert(0, damage),
         }
-        Ok(!self.is_over)
+        Ok(())
     }
 }
 
