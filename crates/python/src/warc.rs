@@ -304,17 +304,17 @@ fn is_crawlable(record: &Record) -> bool {
 fn response_of(record: Record) -> Option<Response> {
     let url = CrawlUrl::parse(&record.header.url()?).ok()?;
     let (head, body) = match record.kind() {
-        Kind::Response => split_message(&record.block)?,
+        Kind::Response => split_message(record.block.into())?,
         // A file that came by no HTTP message.
         Kind::Resource => {
             let media = record.header.get("Content-Type").unwrap_or("application/octet-stream");
-            (Head::of("HTTP/1.1 200 OK", [("Content-Type", media)])?, record.block)
+            (Head::of("HTTP/1.1 200 OK", [("Content-Type", media)])?, record.block.into())
         }
         _ => return None,
     };
     let status = status_of(head.line())?;
     let taken = record.header.get("WARC-Date").and_then(micros_of).unwrap_or(0);
-    let received = Received { status, head, body: Body::Memory(Bytes::from(body)), ..Received::default() };
+    let received = Received { status, head, body: Body::Memory(body), ..Received::default() };
     Some(Response {
         request: Request::get(url),
         address: record.header.get("WARC-IP-Address").and_then(|address| address.parse().ok()),
@@ -326,16 +326,17 @@ fn response_of(record: Record) -> Option<Response> {
 }
 
 /// Divides an HTTP message into its head and its body without transfer coding.
-fn split_message(block: &[u8]) -> Option<(Head, Vec<u8>)> {
-    let end = memchr::memmem::find(block, b"\r\n\r\n").map(|at| (at + 2, at + 4));
-    let end = end.or_else(|| memchr::memmem::find(block, b"\n\n").map(|at| (at + 1, at + 2)));
-    let (head, body) = end.map_or((block, &[][..]), |(head, body)| (&block[..head], &block[body..]));
-    head.starts_with(b"HTTP/").then_some(())?;
-    let head = Head::new(Bytes::copy_from_slice(head));
+fn split_message(block: Bytes) -> Option<(Head, Bytes)> {
+    let end = memchr::memmem::find(&block, b"\r\n\r\n").map(|at| (at + 2, at + 4));
+    let end = end.or_else(|| memchr::memmem::find(&block, b"\n\n").map(|at| (at + 1, at + 2)));
+    let (head, body) = end.unwrap_or((block.len(), block.len()));
+    block.starts_with(b"HTTP/").then_some(())?;
+    // A head of its own: it stays where the body is left out.
+    let (head, body) = (Head::new(Bytes::copy_from_slice(&block[..head])), block.slice(body..));
     let is_chunked =
         head.get("transfer-encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
-    let body = is_chunked.then(|| unchunked(body)).flatten().unwrap_or_else(|| body.to_vec());
-    Some((head, body))
+    let plain = is_chunked.then(|| unchunked(&body)).flatten().map(Bytes::from);
+    Some((head, plain.unwrap_or(body)))
 }
 
 /// A body without its chunks; `None`: it has none, which many writers do not tell.

@@ -34,7 +34,7 @@ def lycosa(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         (["http://example.com/", "--resolver", "x"], ["names.resolvers", "'x'"]),
         (["http://example.com/", "--set", "politness.retries=1"], ["politness", "did you mean politeness?"]),
         (["http://example.com/", "--set", "politeness"], ["--set", "KEY=VALUE"]),
-        (["http://example.com/", "-o", "pages.csv"], ["pages.csv", ".parquet"]),
+        (["http://example.com/", "-o", "pages.xml"], ["pages.xml", ".parquet"]),
         (["--dir", "nodir"], ["directory", "nodir", "a crawl to resume"]),
         (["--dir", "nodir", "--retry-failed"], ["directory", "nodir", "a crawl to resume"]),
         (["http://example.com/"], ["user_agent: is missing", "--user-agent"]),
