@@ -26,7 +26,7 @@ class SqliteSink(Sink):
     """``lycosa.crawl(..., output=SqliteSink("pages.db"))``."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"sqlite://{path}")
+        super().__init__(f"pages-db://{path}")
         self.pages = sqlite3.connect(path, check_same_thread=False)
         self.pages.execute(f"CREATE TABLE IF NOT EXISTS {TABLE}")
 

@@ -268,6 +268,9 @@ def _changed(made: list[Stages], change: Change) -> list[Stages]:
 def make_sink(output: Output) -> Sink:
     """Return the sink of an output (see ``lycosa.store.outputs``). Raises SettingError for any other output."""
     if isinstance(output, Sink):
+        # By its URL the job's record would take it for one of Lycosa's.
+        if scheme_of(output.url) in (*SCHEMES, *STORES) and not type(output).__module__.startswith("lycosa."):
+            raise SettingError("output", output.url, "a sink whose URL has a scheme of its own")
         return output
     if callable(output):
         from lycosa.store.called import CalledSink

@@ -279,12 +279,12 @@ def test_an_output_of_ones_own_is_asked_for_when_the_crawl_goes_on(tmp_path: Pat
         directory, sink = tmp_path / "job", sqlite_sink(tmp_path / "pages.db")
         for _ in lycosa.crawl(job=net.job_file(), directory=directory, output=sink, max_pages=3):
             pass
-        with pytest.raises(lycosa.SettingError, match=r"output: 'sqlite:.*only Python can pass again"):
+        with pytest.raises(lycosa.SettingError, match=r"output: 'pages-db:.*only Python can pass again"):
             lycosa.crawl(directory=directory)
         for _ in lycosa.crawl(directory=directory, output=[]):
             pass
     record = json.loads((directory / "job.json").read_text())
-    assert record["outputs"] == [f"sqlite://{tmp_path / 'pages.db'}"], "it stays recorded"
+    assert record["outputs"] == [f"pages-db://{tmp_path / 'pages.db'}"], "it stays recorded"
 
 
 def test_the_notebook_makes_tables_without_a_copy() -> None:

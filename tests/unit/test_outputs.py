@@ -161,6 +161,14 @@ def test_outputs_that_a_session_does_not_write_stay_recorded_and_catch_up(tmp_pa
     assert len(list((directory / "log").glob("*.log"))) <= 4, "nobody needs the others any more"
 
 
+def test_a_sink_of_ones_own_has_a_scheme_of_its_own(job: str) -> None:
+    class Own(lycosa.Sink):
+        pass
+
+    with pytest.raises(lycosa.SettingError, match="a scheme of its own"):
+        lycosa.crawl(job=job, output=Own("sqlite:///pages.db"))
+
+
 @pytest.mark.parametrize("name", ["pages-10:30.jsonl", "pages-10:30.parquet", "file:x.jsonl", "parts:/"])
 def test_a_colon_in_a_name_is_no_scheme(name: str, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -186,7 +186,6 @@ def _stream(batch: Outcomes, crawl: Crawl) -> bool:
 def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
     """Check everything; writes nothing."""
     from lycosa.job import merge, read_job
-    from lycosa.seeds import seeds_of
     from lycosa.session import crawl
     from lycosa.store.directory import JobDirectory
 
@@ -199,7 +198,7 @@ def _prepare(args: argparse.Namespace, streams: bool) -> Crawl:
         settings = merge(settings, {"names": {"resolvers": args.resolver}})
     for text in args.set:
         settings = merge(settings, assignment(text))
-    seeds = [*args.seeds, *(seed for name in args.seed_files for seed in seeds_of(name))]
+    seeds = [*args.seeds, *_seeds_of(args.seed_files)]
     if args.dir is not None:
         directory = Path(args.dir)
     else:
@@ -300,3 +299,12 @@ def _write_report(where: str, report: dict[str, Any]) -> None:
         sys.stdout.write(text)
     else:
         Path(where).write_text(text, encoding="utf-8")
+
+
+def _seeds_of(names: Sequence[str]) -> list[str]:
+    """Return the seeds of files."""
+    if not names:
+        return []
+    from lycosa.seeds import seeds_of  # only where there are some
+
+    return [seed for name in names for seed in seeds_of(name)]

@@ -7,11 +7,12 @@ from typing import Annotated
 
 from lycosa.errors import SettingError
 from lycosa.model import AfterValidator, Field, Section
-from lycosa.names.server_settings import endpoint
 
 
 def _address(text: str) -> str:
     """Check an address and port to listen at."""
+    from lycosa.names.server_settings import endpoint  # only where it is wanted
+
     if endpoint(text) is None:
         raise SettingError("observe.http", text, "ADDRESS:PORT, such as 127.0.0.1:9153")
     return text
