@@ -54,12 +54,13 @@ impl SlowHosts {
         let middle = means.len() / 2;
         let (_, median, _) = means.select_nth_unstable(middle);
         self.floor = *median;
-        let mut left = KEPT / 2;
-        // Of equal ones as many as there is room for.
+        let above = self.hosts.values().filter(|times| mean(times) > self.floor).count();
+        // Of equal ones as many as there is room for, beside all that are slower.
+        let mut left = (KEPT / 2).saturating_sub(above);
         self.hosts.retain(|_, times| {
-            let is_kept = mean(times) >= self.floor && left > 0;
-            left -= usize::from(is_kept);
-            is_kept
+            let is_equal = mean(times) == self.floor && left > 0;
+            left -= usize::from(is_equal);
+            is_equal || mean(times) > self.floor
         });
     }
 }
@@ -77,6 +78,18 @@ mod tests {
         }
         slow.add("once.example", 5_000_000);
         assert_eq!(slow.slowest(5), [("slow.example", 3, 900_001), ("fast.example", 3, 10)]);
+    }
+
+    #[test]
+    fn hosts_that_are_slower_than_most_stay_where_most_are_equal() {
+        let mut slow = SlowHosts::default();
+        (0..3).for_each(|_| slow.add("slow.example", 900_000));
+        for n in 0..KEPT {
+            (0..3).for_each(|_| slow.add(&format!("h{n}.example"), 10));
+        }
+        slow.forget();
+        assert_eq!(slow.slowest(1), [("slow.example", 3, 900_000)]);
+        assert_eq!(slow.hosts.len(), KEPT / 2);
     }
 
     #[test]
