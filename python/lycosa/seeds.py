@@ -10,11 +10,11 @@ from pathlib import Path
 
 from lycosa import _core
 from lycosa.errors import SettingError
-from lycosa.sources import sources_of
+from lycosa.sources import ARCHIVES, sources_of
 
 #: Ends of the names of indexes, and of what is read as `lycosa parse` reads it.
 INDEXES = (".cdxj", ".cdxj.gz", ".cdx")
-ARCHIVES = (".warc", ".warc.gz", ".warc.zst", ".arc", ".arc.gz", ".wacz", ".parquet")
+SOURCES = (*ARCHIVES, ".arc", ".arc.gz", ".wacz", ".parquet")
 
 
 def seeds_of(name: str) -> list[str]:
@@ -28,7 +28,7 @@ def seeds_of(name: str) -> list[str]:
     path = Path(name)
     if name != "-" and not path.is_file():
         raise SettingError("--seeds", name, "a file with URLs, a CDXJ index, a WARC file, or - for standard input")
-    if path.name.endswith(ARCHIVES):
+    if path.name.endswith(SOURCES):
         found = _crawlable(_of_archive(name))
     else:
         lines = _lines(name)

@@ -97,9 +97,7 @@ def _archives_in(path: Path) -> Iterator[WarcSource]:
     """Yield the WARC files of a WACZ file. Raises SettingError if it is none, or they are compressed as a whole."""
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as file:
-            found = [
-                info for info in archive.infolist() if info.filename.endswith((".warc", ".warc.gz", ".warc.zst"))
-            ]
+            found = [info for info in archive.infolist() if info.filename.endswith(ARCHIVES)]
             for info in found:
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise SettingError(

@@ -265,12 +265,9 @@ impl WarcReader {
                         let cut = format!("it is longer than {} bytes: it was cut", self.max_bytes);
                         part.damages.push((position, cut));
                     }
-                    let is_http = record.kind() == Kind::Response && is_crawlable(&record);
                     match response_of(record) {
-                        Some(response) => part.responses.push(response),
-                        None if is_http => {
-                            part.damages.push((position, "it has no HTTP response".to_owned()));
-                        }
+                        Some(Ok(response)) => part.responses.push(response),
+                        Some(Err(text)) => part.damages.push((position, text.to_owned())),
                         None => {}
                     }
                 }
@@ -295,34 +292,30 @@ struct Part {
     is_over: bool,
 }
 
-/// Whether a record is of a URL that can be crawled.
-fn is_crawlable(record: &Record) -> bool {
-    record.header.url().is_some_and(|url| CrawlUrl::parse(&url).is_ok())
-}
-
-/// The response that a record has; `None`: it is no response to a URL that can be crawled.
-fn response_of(record: Record) -> Option<Response> {
+/// The response that a record has, or why it has none; `None`: it is no response to a URL that can be crawled.
+fn response_of(record: Record) -> Option<Result<Response, &'static str>> {
     let url = CrawlUrl::parse(&record.header.url()?).ok()?;
-    let (head, body) = match record.kind() {
-        Kind::Response => split_message(record.block.into())?,
+    let message = match record.kind() {
+        Kind::Response => split_message(record.block.into()),
         // A file that came by no HTTP message.
         Kind::Resource => {
             let media = record.header.get("Content-Type").unwrap_or("application/octet-stream");
-            (Head::of("HTTP/1.1 200 OK", [("Content-Type", media)])?, record.block.into())
+            Some((Head::of("HTTP/1.1 200 OK", [("Content-Type", media)])?, record.block.into()))
         }
         _ => return None,
     };
-    let status = status_of(head.line())?;
+    let message = message.and_then(|(head, body)| Some((status_of(head.line())?, head, body)));
+    let Some((status, head, body)) = message else { return Some(Err("it has no HTTP response")) };
     let taken = record.header.get("WARC-Date").and_then(micros_of).unwrap_or(0);
     let received = Received { status, head, body: Body::Memory(body), ..Received::default() };
-    Some(Response {
+    Some(Ok(Response {
         request: Request::get(url),
         address: record.header.get("WARC-IP-Address").and_then(|address| address.parse().ok()),
         started: taken,
         finished: taken,
         times: lycosa_records::Times::default(),
         result: Ok(received),
-    })
+    }))
 }
 
 /// Divides an HTTP message into its head and its body without transfer coding.

@@ -7,6 +7,7 @@ back itself.
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import json
 import os
@@ -14,7 +15,7 @@ from typing import BinaryIO
 
 from lycosa.records import Outcomes
 from lycosa.sink import SinkJob
-from lycosa.store.file_sink import FileSink, needs_bodies, needs_links
+from lycosa.store.file_sink import FileSink, set_needs
 from lycosa.store.replace import replace_file, sync_directory
 from lycosa.store.restart import check_restart
 
@@ -25,7 +26,7 @@ CHECKPOINTS = 64
 Checkpoint = tuple[int, int]
 
 
-class AppendedSink(FileSink):
+class AppendedSink(FileSink, abc.ABC):
     """A file to which rows are added; it can be read while the crawl runs. A subclass has :meth:`append`."""
 
     def __init__(self, url: str) -> None:
@@ -39,8 +40,8 @@ class AppendedSink(FileSink):
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
-        self.fields, self.with_body = list(job.fields), needs_bodies(job.fields)
-        self.with_links = needs_links(job.fields)
+        self.fields = list(job.fields)
+        set_needs(self, job.fields)
 
     def open(self, first: int, end: int) -> int:
         """Cut the output to its newest checkpoint within the log; see ``lycosa.sink.Sink``."""
@@ -68,9 +69,9 @@ class AppendedSink(FileSink):
         sync_directory(self.path.absolute().parent)
         return kept[-1][0]
 
+    @abc.abstractmethod
     def append(self, outcomes: Outcomes, offset: int) -> int:
         """Write outcomes into the file from an offset on; returns the bytes that it has more."""
-        raise NotImplementedError(f"{type(self).__name__}.append")
 
     def write(self, outcomes: Outcomes, position: int) -> int:
         """Add outcomes."""

@@ -13,13 +13,14 @@ import errno
 import importlib.util
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import unquote, urlsplit
 
 from lycosa.errors import OutputAway, SettingError, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import Sink, SinkJob, scheme_of
-from lycosa.store.file_sink import check_writable, needs_bodies, needs_links
+from lycosa.store.file_sink import check_writable, set_needs
 from lycosa.store.restart import check_restart
 
 if TYPE_CHECKING:
@@ -51,16 +52,14 @@ class DeltaSink(Sink):
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
-        self._fields, self.with_body = list(job.fields), needs_bodies(job.fields)
-        self.with_links = needs_links(job.fields)
+        self._fields = list(job.fields)
+        set_needs(self, job.fields)
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError for a table that is not ours, or without the library; see ``lycosa.sink.Sink``."""
         if importlib.util.find_spec("deltalake") is None or importlib.util.find_spec("pyarrow") is None:
             raise SettingError("output", self.url, "a directory; for Delta Lake: pip install 'lycosa[delta]'")
         if self._is_local:
-            from pathlib import Path
-
             check_writable("output", Path(self.place))
         table = self._table()
         if table is None or fresh:

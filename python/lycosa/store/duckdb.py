@@ -10,7 +10,7 @@ import contextlib
 import errno
 import importlib.util
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lycosa.errors import SettingError
@@ -74,11 +74,7 @@ class DuckdbSink(TableSink):
         """See ``TableSink``."""
         schema = self.table.rpartition(".")[0]
         statements = [f"CREATE SCHEMA IF NOT EXISTS {schema}"] if schema else []
-        self._run([*statements, *create_statements(self.table, self.job.id, types)])
-
-    def add(self, types: Mapping[str, str]) -> None:
-        """See ``TableSink``."""
-        self._run([f'ALTER TABLE {self.table} ADD COLUMN "{name}" {kind}' for name, kind in types.items()])
+        self.run([*statements, *create_statements(self.table, self.job.id, types)])
 
     def insert(self, outcomes: Outcomes) -> int:
         """See ``TableSink``."""
@@ -95,30 +91,12 @@ class DuckdbSink(TableSink):
                 connection.unregister("given")
         return given.nbytes
 
-    def keep(self, position: int) -> None:
-        """See ``TableSink``."""
-        statement = f"INSERT INTO {POSITIONS} VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-        statement += "job = excluded.job, position = excluded.position"
-        with self._working() as connection:
-            connection.execute(statement, [self.table, self.job.id, position])
-            connection.commit()
-            self._is_in_transaction = False
-
     def close(self) -> None:
         """Close the file: everything is committed."""
         connection, self._connection = self._connection, None
         self._is_in_transaction = False
         if connection is not None:
             connection.close()
-
-    def remove(self) -> None:
-        """Remove the table."""
-        if self.columns():
-            statements = [f"DROP TABLE {self.table}"]
-            if self.recorded() is not None:
-                statements.append(f"DELETE FROM {POSITIONS} WHERE name = '{self.table}'")
-            self._run(statements)
-            self.close()
 
     def _ask(self, query: str, values: list[Any]) -> list[tuple[Any, ...]]:
         """Ask; without a connection that writes the file is opened for it."""
@@ -132,8 +110,8 @@ class DuckdbSink(TableSink):
         except duckdb.Error as error:
             raise failed(self.url, error) from None
 
-    def _run(self, statements: list[str]) -> None:
-        """Run statements, and commit them."""
+    def run(self, statements: Sequence[str]) -> None:
+        """See ``TableSink``."""
         with self._working() as connection:
             for statement in statements:
                 connection.execute(statement)

@@ -105,9 +105,10 @@ def needs_bodies(fields: Collection[str]) -> bool:
     return "body" in fields or "text" in fields
 
 
-def needs_links(fields: Collection[str]) -> bool:
-    """Return whether these columns need links, which licences are among."""
-    return any(name.startswith(("link", "license")) for name in fields)
+def set_needs(sink: Sink, fields: Collection[str]) -> None:
+    """Note of a sink what its columns need: bodies, and links, which licences are among."""
+    sink.with_body = needs_bodies(fields)
+    sink.with_links = any(name.startswith(("link", "license")) for name in fields)
 
 
 def check_writable(name: str, path: Path) -> None:

@@ -14,7 +14,7 @@ from lycosa.errors import SettingError, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import SinkJob
 from lycosa.store import parts
-from lycosa.store.file_sink import FileSink, needs_bodies, needs_links
+from lycosa.store.file_sink import FileSink, set_needs
 from lycosa.store.parts import Part, PartWriter
 from lycosa.store.replace import sync_directory
 from lycosa.store.restart import check_restart
@@ -53,8 +53,8 @@ class ParquetSink(FileSink):
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
-        self._fields, self.with_body = list(job.fields), needs_bodies(job.fields)
-        self.with_links = needs_links(job.fields)
+        self._fields = list(job.fields)
+        set_needs(self, job.fields)
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError without pyarrow, too; see ``lycosa.sink.Sink``."""

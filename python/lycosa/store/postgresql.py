@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lycosa.errors import SettingError
@@ -76,11 +76,7 @@ class PostgresSink(TableSink):
 
     def make(self, types: Mapping[str, str]) -> None:
         """See ``TableSink``."""
-        self._run(create_statements(self.table, self.job.id, {**types, REPLACED: "text"}, DIGEST))
-
-    def add(self, types: Mapping[str, str]) -> None:
-        """See ``TableSink``."""
-        self._run([f'ALTER TABLE {self.table} ADD COLUMN "{name}" {kind}' for name, kind in types.items()])
+        self.run(create_statements(self.table, self.job.id, {**types, REPLACED: "text"}, DIGEST))
 
     def insert(self, outcomes: Outcomes) -> int:
         """See ``TableSink``."""
@@ -96,27 +92,11 @@ class PostgresSink(TableSink):
             cursor.execute(f"TRUNCATE {STAGE}")
         return len(rows)
 
-    def keep(self, position: int) -> None:
-        """See ``TableSink``."""
-        statement = f"INSERT INTO {POSITIONS} VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE SET "
-        statement += "job = excluded.job, position = excluded.position"
-        with self._working() as connection:
-            connection.execute(statement, (self.table, self.job.id, position))
-            connection.commit()
-
     def close(self) -> None:
         """Close the connection: everything is committed."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-
-    def remove(self) -> None:
-        """Remove the table."""
-        if self.columns():
-            statements = [f"DROP TABLE {self.table}"]
-            if self.recorded() is not None:
-                statements.append(f"DELETE FROM {POSITIONS} WHERE name = '{self.table}'")
-            self._run(statements)
 
     def _ask(self, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """Ask, outside the transaction of rows."""
@@ -128,8 +108,8 @@ class PostgresSink(TableSink):
         except psycopg.Error as error:
             raise failed(self.url, error, is_away=_is_away(error)) from None
 
-    def _run(self, statements: list[str]) -> None:
-        """Run statements, and commit them."""
+    def run(self, statements: Sequence[str]) -> None:
+        """See ``TableSink``."""
         with self._working() as connection:
             for statement in statements:
                 connection.execute(statement)

@@ -17,7 +17,7 @@ from lycosa import _core
 from lycosa.errors import OutputAway, SettingError, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import Sink, SinkJob, scheme_of
-from lycosa.store.file_sink import needs_bodies, needs_links, path_of
+from lycosa.store.file_sink import path_of, set_needs
 from lycosa.store.restart import check_restart
 
 #: The columns that make a row the only one.
@@ -58,7 +58,7 @@ class TableSink(Sink, abc.ABC):
         """Set the sink's job; the columns of the key are always there."""
         super().attach(job)
         self.fields = [*(name for name in KEY if name not in job.fields), *job.fields]
-        self.with_body, self.with_links = needs_bodies(self.fields), needs_links(self.fields)
+        set_needs(self, self.fields)
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError for a table that is not ours, or has other columns; StorageError if nobody answers."""
@@ -118,20 +118,20 @@ class TableSink(Sink, abc.ABC):
         """Return the job that the table is of, and its position; `None` if it is no job's. Raises StorageError."""
 
     @abc.abstractmethod
+    def run(self, statements: Sequence[str]) -> None:
+        """Run statements in the transaction of rows, and commit it."""
+
     def make(self, types: Mapping[str, str]) -> None:
         """Make the table."""
+        self.run(create_statements(self.table, self.job.id, types))
 
-    @abc.abstractmethod
     def add(self, types: Mapping[str, str]) -> None:
         """Add columns."""
+        self.run([f'ALTER TABLE {self.table} ADD COLUMN "{name}" {kind}' for name, kind in types.items()])
 
     @abc.abstractmethod
     def insert(self, outcomes: Outcomes) -> int:
         """Insert rows, or replace them; returns about how many bytes they have. Nothing is committed yet."""
-
-    @abc.abstractmethod
-    def keep(self, position: int) -> None:
-        """Commit what was inserted with the position."""
 
     def write(self, outcomes: Outcomes, position: int) -> int:
         """Insert rows; see ``lycosa.sink.Sink``."""
@@ -139,8 +139,17 @@ class TableSink(Sink, abc.ABC):
 
     def commit(self, position: int) -> None:
         """Commit rows and position together."""
-        self.keep(position)
+        self.run([position_statement(self.table, self.job.id, position)])
         self._committed = position
+
+    def remove(self) -> None:
+        """Remove the table."""
+        if self.columns():
+            statements = [f"DROP TABLE {self.table}"]
+            if self.recorded() is not None:
+                statements.append(f"DELETE FROM {POSITIONS} WHERE name = '{self.table}'")
+            self.run(statements)
+            self.close()
 
     def committed(self) -> int | None:
         """Return the position of this job's table."""
@@ -164,9 +173,16 @@ def create_statements(table: str, job: str, types: Mapping[str, str], key: str |
         *([f"CREATE UNIQUE INDEX {index} ON {table} ({key})"] if key is not None else []),
         f"CREATE TABLE IF NOT EXISTS {POSITIONS} "
         "(name TEXT PRIMARY KEY, job TEXT NOT NULL, position BIGINT NOT NULL)",
-        f"INSERT INTO {POSITIONS} VALUES ('{table}', '{job}', 0) ON CONFLICT (name) DO UPDATE SET "
-        "job = excluded.job, position = excluded.position",
+        position_statement(table, job, 0),
     ]
+
+
+def position_statement(table: str, job: str, position: int) -> str:
+    """Return the statement that keeps the position of a job's table."""
+    return (
+        f"INSERT INTO {POSITIONS} VALUES ('{table}', '{job}', {position}) ON CONFLICT (name) DO UPDATE SET "
+        "job = excluded.job, position = excluded.position"
+    )
 
 
 def upsert(table: str, fields: Sequence[str], source: str, key: str | None = None) -> str:

@@ -6,14 +6,14 @@ import contextlib
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 from urllib.parse import quote
 
 from lycosa.errors import StorageError
 from lycosa.records import Outcomes
 from lycosa.store.file_sink import check_writable
-from lycosa.store.sql import POSITIONS, TableSink, create_statements, failed, file_of, upsert
+from lycosa.store.sql import POSITIONS, TableSink, failed, file_of, upsert
 
 #: Seconds for which a lock of another program is waited for.
 PATIENCE = 30.0
@@ -59,20 +59,15 @@ class SqliteSink(TableSink):
             row = connection.execute(query, (self.table,)).fetchone() if there else None
         return None if row is None else (str(row[0]), int(row[1]))
 
-    def make(self, types: Mapping[str, str]) -> None:
+    def run(self, statements: Sequence[str]) -> None:
         """See ``TableSink``."""
-        connection = self._writing()
-        connection.execute("BEGIN")
-        for statement in create_statements(self.table, self.job.id, types):
-            connection.execute(statement)
-        connection.commit()
-
-    def add(self, types: Mapping[str, str]) -> None:
-        """See ``TableSink``."""
-        connection = self._writing()
-        for name, kind in types.items():
-            connection.execute(f'ALTER TABLE {self.table} ADD COLUMN "{name}" {kind}')
-        connection.commit()
+        with self._working() as connection:
+            # The module begins a transaction for rows, but for no other statement.
+            if not connection.in_transaction:
+                connection.execute("BEGIN")
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
 
     def insert(self, outcomes: Outcomes) -> int:
         """See ``TableSink``."""
@@ -82,30 +77,11 @@ class SqliteSink(TableSink):
             connection.executemany(upsert(self.table, self.fields, source), rows)
         return length
 
-    def keep(self, position: int) -> None:
-        """See ``TableSink``."""
-        statement = f"INSERT INTO {POSITIONS} VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-        statement += "job = excluded.job, position = excluded.position"
-        with self._working() as connection:
-            connection.execute(statement, (self.table, self.job.id, position))
-            connection.commit()
-
     def close(self) -> None:
         """Close the file: everything is committed."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-    def remove(self) -> None:
-        """Remove the table."""
-        if not self.columns():
-            return
-        connection = self._writing()
-        connection.execute(f"DROP TABLE {self.table}")
-        with contextlib.suppress(sqlite3.OperationalError):
-            connection.execute(f"DELETE FROM {POSITIONS} WHERE name = ?", (self.table,))
-        connection.commit()
-        self.close()
 
     def _writing(self) -> sqlite3.Connection:
         """The connection that writes; made by the thread that uses it first."""
