@@ -22,11 +22,11 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(extract_page, m)?)
 }
 
-/// Simhash and digest of a text.
+/// Simhash and digest of a text; `None`: it has no word.
 #[pyfunction]
-fn fingerprint(py: Python<'_>, text: &str) -> Option<(u64, [u8; 16])> {
-    let Fingerprint { simhash, digest } = py.detach(|| Fingerprint::of(text))?;
-    Some((simhash, digest))
+fn fingerprint(py: Python<'_>, text: &str) -> PyResult<Option<(u64, [u8; 16])>> {
+    let found = py.detach(|| caught(|| Fingerprint::of(text))).map_err(|reason| unreadable("", &reason))?;
+    Ok(found.map(|Fingerprint { simhash, digest }| (simhash, digest)))
 }
 
 /// What a page says.
@@ -36,7 +36,8 @@ pub(crate) struct ExtractedPage {
     page: Option<Page>,
     /// The page's own, or empty.
     url: String,
-    metadata: Metadata,
+    /// What it states of itself, where no tree is kept that it is read from when it is asked for.
+    metadata: Option<Metadata>,
     /// Whether it has more elements, or more blocks, than are looked at.
     #[pyo3(get)]
     is_cut: bool,
@@ -48,10 +49,6 @@ pub(crate) struct ExtractedPage {
     confidence: Option<f32>,
     #[pyo3(get)]
     refusal: Option<&'static str>,
-    #[pyo3(get)]
-    simhash: u64,
-    /// `None`: there is no text.
-    digest: Option<[u8; 16]>,
 }
 
 /// Reads a page. `content_type`: of its response, if there was one; `method`: `lycosa` or `density-paper`; `headers`: of its response,
@@ -97,21 +94,17 @@ impl ExtractedPage {
         // As in a crawl: what such a page has is what there is without a browser.
         let refusal = refusal.filter(|kind| *kind != "needs-script");
         let is_cut = blocks.is_cut || tree.is_cut();
-        let metadata = Metadata::of(&tree, url);
+        let metadata = is_published.then(|| Metadata::of(&tree, url));
         let page = (!is_published).then(|| Page::of(tree, blocks, url, &[]));
-        let text = page.as_ref().map_or_else(|| density::extract(&html), Page::text);
-        let fingerprint = Fingerprint::of(&text);
         ExtractedPage {
             url: url.to_owned(),
             is_cut,
             refusal,
             kind: page.as_ref().and_then(|page| page.kind).map_or("other", kind::name),
             confidence: page.as_ref().map(|page| page.confidence),
-            published: if is_published { text } else { String::new() },
+            published: if is_published { density::extract(&html) } else { String::new() },
             page,
             metadata,
-            simhash: fingerprint.map_or(0, |found| found.simhash),
-            digest: fingerprint.map(|found| found.digest),
         }
     }
 
@@ -121,13 +114,11 @@ impl ExtractedPage {
             page: None,
             url: String::new(),
             is_cut: false,
-            metadata: Metadata::default(),
+            metadata: None,
             published: String::new(),
             kind: "binary",
             confidence: None,
             refusal: None,
-            simhash: 0,
-            digest: None,
         }
     }
 }
@@ -135,20 +126,22 @@ impl ExtractedPage {
 #[pymethods]
 impl ExtractedPage {
     /// What the page states of itself, by name; what it does not state is left out.
-    fn metadata(&self) -> Vec<(&'static str, &str)> {
-        let of = &self.metadata;
-        let all: [(&'static str, &str); 9] = [
-            ("title", &of.title),
-            ("author", &of.author),
-            ("published", &of.published),
-            ("modified", &of.modified),
-            ("language", &of.language),
-            ("canonical", &of.canonical),
-            ("description", &of.description),
-            ("site", &of.site),
-            ("licence", &of.licence),
+    fn metadata(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
+        let read = || self.page.as_ref().map(|page| Metadata::of(&page.tree, &self.url));
+        let found = py.detach(|| caught(read)).map_err(|reason| unreadable(&self.url, &reason))?;
+        let of = found.or_else(|| self.metadata.clone()).unwrap_or_default();
+        let all: [(&'static str, String); 9] = [
+            ("title", of.title),
+            ("author", of.author),
+            ("published", of.published),
+            ("modified", of.modified),
+            ("language", of.language),
+            ("canonical", of.canonical),
+            ("description", of.description),
+            ("site", of.site),
+            ("licence", of.licence),
         ];
-        all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+        Ok(all.into_iter().filter(|(_, value)| !value.is_empty()).collect())
     }
 
     /// The main text. It is made of the page, not kept beside it: large pages are in memory as few times as can be.
@@ -191,11 +184,5 @@ impl ExtractedPage {
     fn __deepcopy__(this: Py<Self>, memo: Py<PyAny>) -> Py<Self> {
         drop(memo);
         this
-    }
-
-    /// MD5 of the words of the text; `None`: there is none.
-    #[getter]
-    fn digest(&self) -> Option<[u8; 16]> {
-        self.digest
     }
 }

@@ -13,6 +13,7 @@ mod digest;
 mod header;
 mod members;
 mod reader;
+mod whole;
 mod write;
 
 pub use damage::{Damage, What};

@@ -8,9 +8,10 @@ use std::io::{self, Read};
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation as _, OutBuffer};
 
+use crate::whole::{LARGEST, Whole, end_of};
 use crate::{Damage, What};
 
-/// Bytes that are read at once, and decompressed at once.
+/// Bytes that are read at once, and decompressed at once where a member is not decompressed as a whole.
 const PART: usize = 128 << 10;
 
 /// Bytes of a gzip header, at most: names of files and comments are short.
@@ -20,7 +21,7 @@ const HEADER: usize = 64 << 10;
 const DICTIONARY: usize = 16 << 20;
 
 /// Beginnings of members.
-const GZIP: [u8; 3] = [0x1f, 0x8b, 8];
+pub(crate) const GZIP: [u8; 3] = [0x1f, 0x8b, 8];
 const ZSTD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 /// Of a frame that has the dictionary of all others (WARC by zstd, IIPC).
 const ZSTD_DICTIONARY: [u8; 4] = 0x184d_2a5d_u32.to_le_bytes();
@@ -44,6 +45,7 @@ struct Gzip {
     size: u32,
     /// What is decompressed at once: memory that is not zeroed again each time.
     part: Box<[u8]>,
+    whole: Whole,
 }
 
 /// Frames of zstd.
@@ -100,7 +102,7 @@ impl<R: Read> Members<R> {
         starts: &mut Starts,
     ) -> io::Result<Progress> {
         let before = out.len();
-        let progress = self.step(out, most.min(PART), starts)?;
+        let progress = self.step(out, most, starts)?;
         self.made += (out.len() - before) as u64;
         Ok(progress)
     }
@@ -116,6 +118,7 @@ impl<R: Read> Members<R> {
                     checksum: crc32fast::Hasher::new(),
                     size: 0,
                     part: vec![0; PART].into(),
+                    whole: Whole::new(),
                 }),
                 left if left.starts_with(&ZSTD) || left.starts_with(&ZSTD_DICTIONARY) => {
                     let dictionary = self.dictionary()?;
@@ -154,6 +157,9 @@ impl<R: Read> Members<R> {
         most: usize,
         starts: &mut Starts,
     ) -> io::Result<Progress> {
+        if gzip.whole.give(out, most) {
+            return Ok(Progress::More);
+        }
         if !gzip.is_inside {
             self.fill(HEADER)?;
             if self.left().is_empty() {
@@ -161,14 +167,21 @@ impl<R: Read> Members<R> {
             }
             let position = self.position();
             let Some(length) = gzip_header(self.left()) else { return self.search(position) };
-            self.at += length;
             starts.push_back((self.made, position));
+            let end = self.end_of_member()?;
+            if gzip.whole.decompress(&self.left()[..end]) {
+                self.at += end;
+                gzip.whole.give(out, most);
+                return Ok(Progress::More);
+            }
+            self.at += length;
             gzip.inflate.reset(false);
             (gzip.is_inside, gzip.checksum, gzip.size) = (true, crc32fast::Hasher::new(), 0);
         }
         self.fill(1)?;
         let (before, position) = ((gzip.inflate.total_in(), gzip.inflate.total_out()), self.position());
-        let status = gzip.inflate.decompress(self.left(), &mut gzip.part[..most], FlushDecompress::None);
+        let part = &mut gzip.part[..most.min(PART)];
+        let status = gzip.inflate.decompress(self.left(), part, FlushDecompress::None);
         self.at += (gzip.inflate.total_in() - before.0) as usize;
         let made = &gzip.part[..(gzip.inflate.total_out() - before.1) as usize];
         out.extend_from_slice(made);
@@ -195,6 +208,24 @@ impl<R: Read> Members<R> {
                 gzip.is_inside = false;
                 self.search(position)
             }
+        }
+    }
+
+    /// How long a member is at most, which begins here: up to what looks like the next one, or to the end of the file. One that goes on
+    /// behind the bytes that are read for this is longer than can be decompressed at once.
+    fn end_of_member(&mut self) -> io::Result<usize> {
+        let mut from = GZIP.len();
+        loop {
+            if let Some(end) = end_of(self.left(), from) {
+                return Ok(end);
+            }
+            let length = self.left().len();
+            if self.is_over || length > LARGEST {
+                return Ok(length);
+            }
+            // The last bytes may begin the next one.
+            from = length.saturating_sub(GZIP.len() - 1).max(from);
+            self.fill(length + 1)?;
         }
     }
 
@@ -245,7 +276,7 @@ impl<R: Read> Members<R> {
             return Ok(Progress::Damaged(Damage { position, what: What::Truncated }));
         }
         let length = out.len();
-        out.resize(length + most, 0);
+        out.resize(length + most.min(PART), 0);
         let mut into = OutBuffer::around_pos(out.as_mut_slice(), length);
         let mut from = zstd::stream::raw::InBuffer::around(&self.input[self.at..]);
         let left = zstd.decoder.run(&mut from, &mut into);
@@ -368,6 +399,18 @@ mod tests {
         assert_eq!(all(&file), (b"onetwo, longer".to_vec(), vec![(0, 0), (3, second)], vec![]));
         assert_eq!(all(b"plain"), (b"plain".to_vec(), vec![], vec![]));
         assert_eq!(all(b""), (vec![], vec![], vec![]));
+    }
+
+    #[test]
+    fn members_that_are_large_are_decompressed_in_parts() {
+        let noise: Vec<u8> =
+            (0..LARGEST as u64 * 2).map(|at| (at * at * at / 7) as u8 ^ (at >> 9) as u8).collect();
+        for large in [noise, vec![7; 9 << 20]] {
+            let file = [gzip(b"one"), gzip(&large), gzip(b"two")].concat();
+            let (out, starts, damages) = all(&file);
+            assert!(out == [b"one", &large[..], b"two"].concat());
+            assert_eq!((starts.len(), damages.len()), (3, 0));
+        }
     }
 
     #[test]

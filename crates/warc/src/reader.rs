@@ -9,6 +9,9 @@ use crate::{Damage, What};
 /// Bytes of a block for which memory is made at once, whatever a header says.
 const EXPECTED: usize = 1 << 20;
 
+/// Bytes that are read at once while a header is looked for: what is behind it goes to where it stays.
+const SOME: usize = 16 << 10;
+
 /// Limits of what is in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -266,7 +269,7 @@ impl<R: Read> Reader<R> {
             self.at = 0;
         }
         let mut data = std::mem::take(&mut self.data);
-        let read = self.read(&mut data, usize::MAX);
+        let read = self.read(&mut data, SOME);
         self.data = data;
         read.map(|()| !self.is_over)
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -22,6 +22,13 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 #: What Markdown may have: links, and images.
 OPTIONS = tuple(itertools.product((False, True), repeat=2))
+
+#: What of a page is found only when it is asked for.
+FINGERPRINTS = ("simhash", "digest")
+METADATA = (
+    *("title", "author", "published", "modified", "language"),
+    *("canonical", "description", "site", "licence"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +68,19 @@ class Extracted:
     #: What the page is in place of content, such as ``challenge``, ``login`` or ``not-found``; `None`: it is content.
     refusal: str | None
     #: Near duplicates differ in few of its 64 bits. 0: the text has no word.
-    simhash: int
+    simhash: int = field(init=False)
     #: MD5 of the words of the text; `None`: it has none.
-    digest: bytes | None
+    digest: bytes | None = field(init=False)
     #: What the page states; `None`: nothing. Dates are ISO 8601 days.
-    title: str | None = None
-    author: str | None = None
-    published: str | None = None
-    modified: str | None = None
-    language: str | None = None
-    canonical: str | None = None
-    description: str | None = None
-    site: str | None = None
-    licence: str | None = None
+    title: str | None = field(init=False)
+    author: str | None = field(init=False)
+    published: str | None = field(init=False)
+    modified: str | None = field(init=False)
+    language: str | None = field(init=False)
+    canonical: str | None = field(init=False)
+    description: str | None = field(init=False)
+    site: str | None = field(init=False)
+    licence: str | None = field(init=False)
     #: Whether the page has more than is looked at, 2,000,000 elements and 20,000 blocks: the others are left out.
     is_cut: bool = False
     _page: _core.ExtractedPage | None = field(default=None, repr=False, compare=False)
@@ -81,6 +88,20 @@ class Extracted:
     _is_of_other: bool = field(default=False, repr=False, compare=False)
     #: The Markdown with and without links and images, of one that was pickled.
     _written: dict[tuple[bool, bool], str] | None = field(default=None, repr=False, compare=False)
+
+    if not TYPE_CHECKING:  # where any name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Find what has no value yet: fingerprints and metadata are looked for when they are first asked for."""
+            if name in FINGERPRINTS:
+                simhash, digest = _core.fingerprint(self.text) or (0, None)
+                self.__dict__.update(simhash=simhash, digest=digest)
+            elif name in METADATA:
+                stated = {} if self._page is None else dict(self._page.metadata())
+                self.__dict__.update({name: stated.get(name) for name in METADATA})
+            else:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name}", name=name, obj=self)
+            return self.__dict__[name]
 
     def markdown(self, *, links: bool = False, images: bool = False) -> str:
         """Return the main text as Markdown (CommonMark, tables of GFM, formulas between dollars).
@@ -107,10 +128,10 @@ class Extracted:
         return [Post(kind, author or None, date or None, text) for kind, author, date, text in found]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: the page cannot be, so that its blocks, posts and Markdown are found first."""
+        """Return what is pickled: the page cannot be, so that all that is made of it is found first."""
         written = {(links, images): self.markdown(links=links, images=images) for links, images in OPTIONS}
         more = {"blocks": self.blocks, "posts": self.posts, "_written": written, "_page": None}
-        return {**self.__dict__, **more}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | more
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the blocks as an Arrow table: role, level, text. Needs pyarrow (extra ``parquet``)."""
@@ -153,27 +174,14 @@ def extract(
         raise SettingError("html", type(html).__name__, "str or bytes")
     body = html.encode("utf-8", "replace") if isinstance(html, str) else bytes(html)
     content_type = "text/html; charset=utf-8" if isinstance(html, str) else _cleaned(content_type) or None
-    fields = [(_cleaned(name).lower(), _cleaned(value)) for name, value in (headers or {}).items()]
-    page = _core.extract_page(body, _cleaned(url), content_type, method, status, fields)
-    stated: dict[str, Any] = dict(page.metadata())
-    found = Extracted(
-        page.text,
-        page.kind,
-        page.confidence,
-        page.refusal,
-        page.simhash,
-        page.digest,
-        **stated,
-        is_cut=page.is_cut,
-        _page=page,
-    )
+    received = [(_cleaned(name).lower(), _cleaned(value)) for name, value in (headers or {}).items()]
+    page = _core.extract_page(body, _cleaned(url), content_type, method, status, received)
+    found = Extracted(page.text, page.kind, page.confidence, page.refusal, page.is_cut, page)
     if slower is not None and found.confidence is not None and found.confidence < below and found.kind != "binary":
         text = slower(body, url)
         if not isinstance(text, str):
             raise LycosaError(f"slower returned {type(text).__name__} for {url or 'a page'}: it must return a str")
-        text = _cleaned(text)
-        simhash, digest = _core.fingerprint(text) or (0, None)
-        return replace(found, text=text, confidence=None, simhash=simhash, digest=digest, _is_of_other=True)
+        return replace(found, text=_cleaned(text), confidence=None, _is_of_other=True)
     return found
 
 
