@@ -19,8 +19,9 @@ from lycosa.errors import JobDamaged, SettingError
 from lycosa.records import Request, Response, Responses
 from lycosa.store.directory import JobDirectory
 
-#: Records and bytes of a batch: always the same, so that a second run has the positions of the first.
-RECORDS, BYTES = 500, 8 << 20
+#: Records and bytes of a batch: always the same, so that a second run has the positions of the first. So few that the
+#: caches of a processor have them: with 8 MB archives were read a quarter slower.
+RECORDS, BYTES = 500, 2 << 20
 
 #: Ends of the names of WARC files.
 ARCHIVES = (".warc", ".warc.gz", ".warc.zst")

@@ -232,11 +232,14 @@ def test_more_sources_may_follow_and_changed_ones_are_told(tmp_path: Path) -> No
     assert [row["url"] for row in rows(out)] == [*URLS[:6], *URLS[5:9]]
 
 
-def test_an_output_that_commits_after_each_batch_has_each_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 8])
+def test_an_output_that_commits_after_each_batch_has_each_page(tmp_path: Path, threads: int) -> None:
+    """More threads get more batches at once."""
     plain = gzip.decompress(write_warc(tmp_path / "a.warc.gz", URLS).read_bytes())
     archive, folder = tmp_path / "plain.warc", tmp_path / "files"
     archive.write_bytes(plain)
-    assert parse(archive, "-o", f"{folder.as_uri()}/?format=jsonl&size=1000", "--dir", tmp_path / "parse") == 0
+    output, more = f"{folder.as_uri()}/?format=jsonl&size=1000", ("--set", f"parse.threads={threads}")
+    assert parse(archive, "-o", output, *more, "--dir", tmp_path / "parse") == 0
     found = [row["url"] for file in sorted(folder.glob("*.jsonl")) for row in rows(file)]
     assert found == URLS
 

@@ -10,7 +10,7 @@ from typing import Any
 import lycosa
 import pytest
 from lycosa.errors import LycosaError, SettingError
-from lycosa.parse.text import TextBlock
+from lycosa.parse.text import METHODS, TextBlock
 
 TEXT = (
     "The harbour was rebuilt after the flood of 1953, and ships of up to ninety metres can enter it at any tide. Two "
@@ -124,6 +124,24 @@ def test_a_result_goes_to_another_process() -> None:
         assert (other.blocks, other.posts) == (found.blocks, found.posts)
         assert other.markdown(links=True) == found.markdown(links=True)
     assert dataclasses.asdict(found)["text"] == found.text
+
+
+def test_what_is_found_when_it_is_asked_for_is_what_the_page_states() -> None:
+    for method in METHODS:
+        found = lycosa.extract(PAGE, method=method)
+        assert (found.author, found.language, found.modified) == ("Ann Lee", "en", None)
+        assert found.digest == lycosa.extract(PAGE, method=method).digest is not None
+    assert found != dataclasses.replace(found, text="")
+    assert "Ann Lee" in repr(found)
+    with pytest.raises(AttributeError, match="Extracted has no attribute titel"):
+        found.titel  # type: ignore[attr-defined]  # noqa: B018
+    assert (lycosa.extract("").digest, lycosa.extract("").simhash, lycosa.extract("").title) == (None, 0, None)
+
+
+def test_what_another_extractor_returns_has_its_own_fingerprint() -> None:
+    found = lycosa.extract(PAGE, below=1.1, slower=lambda _, __: "another text")
+    assert found.digest == lycosa.extract("<p>another text").digest
+    assert found.title == lycosa.extract(PAGE).title
 
 
 def test_what_cannot_be_read_is_told() -> None:
