@@ -18,8 +18,8 @@ from typing import Never
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 
-#: What the first process runs, whose output is shown while it runs; the other one runs all else.
-SHOWN = {"unit", "crawl"}
+#: What the first process runs, whose output is shown while it runs; the other one runs all else, which takes as long.
+SHOWN = {"crawl", "dispatch"}
 
 #: What the other one prints, which is shown at the end; a run that is killed leaves it.
 OUTPUT = ROOT / "build" / "tests-beside.log"

@@ -61,7 +61,7 @@ def start(project: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(
-    ("unit", "interop", "ends"),
+    ("crawl", "interop", "ends"),
     [
         (PASSES, PASSES, (0, 0)),
         (FAILS, PASSES, (1, 0)),
@@ -69,13 +69,13 @@ def start(project: Path) -> subprocess.Popen[str]:
         (PASSES, "import what_does_not_exist\n", (0, 2)),
     ],
 )
-def test_a_failure_in_either_half_is_a_failure(project: Path, unit: str, interop: str, ends: tuple[int, int]) -> None:
+def test_a_failure_in_either_half_is_a_failure(project: Path, crawl: str, interop: str, ends: tuple[int, int]) -> None:
     """The last line says which half, and what the other half printed is shown."""
-    write(project, {"unit/test_one.py": unit, "interop/test_two.py": interop, "test_three.py": PASSES})
+    write(project, {"crawl/test_one.py": crawl, "interop/test_two.py": interop, "test_three.py": PASSES})
     run = start(project)
     told, _ = run.communicate(timeout=60)
     last = told.splitlines()[-1]
-    assert last == f"crawl and unit: exit status {ends[0]}; the other half: exit status {ends[1]}", told
+    assert last == f"crawl and dispatch: exit status {ends[0]}; the other half: exit status {ends[1]}", told
     assert run.returncode == (1 if any(ends) else 0)
 
 
@@ -93,9 +93,9 @@ def test_each_test_runs_once(project: Path) -> None:
 @pytest.mark.parametrize("end", [lambda pid: os.kill(pid, signal.SIGTERM), lambda pid: os.killpg(pid, signal.SIGINT)])
 def test_who_ends_it_ends_both_halves(project: Path, end: Callable[[int], None]) -> None:
     """Each test ends what it has started before the runner ends."""
-    write(project, {"unit/test_one.py": WAITS, "interop/test_two.py": WAITS})
+    write(project, {"crawl/test_one.py": WAITS, "interop/test_two.py": WAITS})
     run = start(project)
-    files = [project / "tests" / name for name in ("unit/test_one", "interop/test_two")]
+    files = [project / "tests" / name for name in ("crawl/test_one", "interop/test_two")]
     deadline = time.monotonic() + 30
     while not all(file.with_suffix(".started").exists() for file in files):
         assert time.monotonic() < deadline, "tests have not started"
