@@ -31,6 +31,9 @@ WAITS: dict[str, Any] = {
     "options": "-c lock_timeout=30s -c statement_timeout=10min -c idle_in_transaction_session_timeout=0",
 }
 
+#: Bytes of rows that are handed to the library at once: it copies them, to where caches have what was there before.
+PIECE = 64 << 10
+
 #: Classes of errors of a server that may answer later: connection, resources, an operator who intervenes; and a lock.
 AWAY = ("08", "53", "57", "55P03")
 
@@ -80,12 +83,13 @@ class PostgresSink(TableSink):
 
     def insert(self, outcomes: Outcomes) -> int:
         """See ``TableSink``."""
-        rows, names = outcomes.copied(self.fields), [*self.fields, REPLACED]
+        rows, names = memoryview(outcomes.copied(self.fields)), [*self.fields, REPLACED]
         quoted = ", ".join(f'"{name}"' for name in names)
         with self._working() as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {STAGE} (LIKE {self.table}) ON COMMIT DROP")
             with cursor.copy(f"COPY {STAGE} ({quoted}) FROM STDIN (FORMAT binary)") as copy:
-                copy.write(rows)
+                for start in range(0, len(rows), PIECE):
+                    copy.write(rows[start : start + PIECE])
             # One statement may not change a row twice.
             source = f"SELECT DISTINCT ON ({DIGEST}) {quoted} FROM {STAGE}"
             cursor.execute(upsert(self.table, names, source, DIGEST))
