@@ -918,9 +918,6 @@ def join_requests(batches: list[Requests]) -> Requests:
 def join_outcomes(batches: list[Outcomes]) -> Outcomes:
     """Return the outcomes of several batches as one."""
 
-def join_responses(batches: list[Responses]) -> Responses:
-    """Return the responses of several batches as one; these are empty then."""
-
 def accepted_message(requests: Requests, clock: Clock) -> bytes:
     """Return the message of a journal that requests were accepted."""
 

@@ -7,8 +7,6 @@ is in them once.
 
 from __future__ import annotations
 
-import itertools
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -28,9 +26,6 @@ BATCHES = 40
 
 #: Batches that are read, and that are parsed, before they are needed.
 AHEAD = 2
-
-#: Threads of the parser that a batch of a source keeps busy.
-THREADS = 2
 
 Item = TypeVar("Item")
 
@@ -109,8 +104,7 @@ def _parsed(job: Job, sources: Sources, position: int, with_links: bool) -> Iter
     memory = shares(job)
     # One parser of all: it learns the templates of sites while it parses.
     parser = _core.Parser(divided(job, memory), memory.batch, memory.decoding, links=with_links)
-    together = max(1, (job.parse.threads or os.cpu_count() or 1) // THREADS)
-    for responses, behind in _ahead(_joined(sources.read(position), together)):
+    for responses, behind in _ahead(sources.read(position)):
         left, done = len(responses), list[Outcomes]()
         while left > 0:
             # It keeps what has no memory yet, and parses that before the next batch.
@@ -118,12 +112,6 @@ def _parsed(job: Job, sources: Sources, position: int, with_links: bool) -> Iter
             left -= len(outcomes)
             done.append(outcomes.rows())
         yield _core.join_outcomes(done), behind
-
-
-def _joined(batches: Iterator[tuple[Responses, int]], count: int) -> Iterator[tuple[Responses, int]]:
-    """Yield so many batches as one, with the position behind the last of them."""
-    while some := list(itertools.islice(batches, count)):
-        yield _core.join_responses([responses for responses, _ in some]), some[-1][1]
 
 
 def _ahead(items: Iterator[Item]) -> Iterator[Item]:

@@ -23,6 +23,9 @@ from lycosa.store.directory import JobDirectory
 #: caches of a processor have them: with 8 MB archives were read a quarter slower.
 RECORDS, BYTES = 500, 2 << 20
 
+#: The batches that a position counts: another number wherever a source would be read in other ones.
+BATCHES_VERSION = 2
+
 #: Ends of the names of WARC files.
 ARCHIVES = (".warc", ".warc.gz", ".warc.zst")
 

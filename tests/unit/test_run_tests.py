@@ -69,7 +69,9 @@ def start(project: Path) -> subprocess.Popen[str]:
         (PASSES, "import what_does_not_exist\n", (0, 2)),
     ],
 )
-def test_a_failure_in_either_half_is_a_failure(project: Path, crawl: str, interop: str, ends: tuple[int, int]) -> None:
+def test_a_failure_in_either_half_is_a_failure(
+    project: Path, crawl: str, interop: str, ends: tuple[int, int]
+) -> None:
     """The last line says which half, and what the other half printed is shown."""
     write(project, {"crawl/test_one.py": crawl, "interop/test_two.py": interop, "test_three.py": PASSES})
     run = start(project)

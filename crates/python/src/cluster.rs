@@ -14,7 +14,6 @@ use crate::clock::Clock;
 use crate::errors::{self, setting};
 use crate::outcomes::Outcomes;
 use crate::requests::Requests;
-use crate::response::Responses;
 use crate::url::{Ring, parse, ring_key_named};
 
 /// The most partitions of a job: their names have four digits.
@@ -25,7 +24,6 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Partitions>()?;
     m.add_function(wrap_pyfunction!(join_requests, m)?)?;
     m.add_function(wrap_pyfunction!(join_outcomes, m)?)?;
-    m.add_function(wrap_pyfunction!(join_responses, m)?)?;
     m.add_function(wrap_pyfunction!(accepted_message, m)?)?;
     m.add_function(wrap_pyfunction!(leased_message, m)?)?;
     m.add_function(wrap_pyfunction!(outcomes_message, m)?)
@@ -135,12 +133,6 @@ fn join_outcomes(batches: Vec<Bound<'_, Outcomes>>) -> Outcomes {
         Some(first) => first.get().with(Batch::shared(all)),
         None => Outcomes::alone(Batch::shared(all)),
     }
-}
-
-/// Responses of several batches as one; these are empty then.
-#[pyfunction]
-fn join_responses(batches: Vec<Bound<'_, Responses>>) -> Responses {
-    Responses::new(batches.iter().flat_map(|batch| batch.get().batch.take()).collect(), None)
 }
 
 /// The message of a journal that requests were accepted.

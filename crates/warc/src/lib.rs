@@ -10,6 +10,7 @@ pub mod cdxj;
 mod damage;
 mod date;
 mod digest;
+mod gzip;
 mod header;
 mod members;
 mod reader;

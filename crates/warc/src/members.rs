@@ -5,23 +5,16 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
-use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, Operation as _, OutBuffer};
 
-use crate::whole::{LARGEST, Whole, end_of};
+use crate::gzip::{self, GZIP, Gzip, HEADER, PART, Step, number};
+use crate::whole::LARGEST;
 use crate::{Damage, What};
-
-/// Bytes that are read at once, and decompressed at once where a member is not decompressed as a whole.
-const PART: usize = 128 << 10;
-
-/// Bytes of a gzip header, at most: names of files and comments are short.
-const HEADER: usize = 64 << 10;
 
 /// Bytes of a dictionary of zstd, at most.
 const DICTIONARY: usize = 16 << 20;
 
-/// Beginnings of members.
-pub(crate) const GZIP: [u8; 3] = [0x1f, 0x8b, 8];
+/// The beginning of a frame.
 const ZSTD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 /// Of a frame that has the dictionary of all others (WARC by zstd, IIPC).
 const ZSTD_DICTIONARY: [u8; 4] = 0x184d_2a5d_u32.to_le_bytes();
@@ -33,19 +26,8 @@ pub(crate) type Starts = VecDeque<(u64, u64)>;
 enum Form {
     Unknown,
     Plain,
-    Gzip(Gzip),
+    Gzip(Box<Gzip>),
     Zstd(Zstd),
-}
-
-/// A member of gzip.
-struct Gzip {
-    inflate: Decompress,
-    is_inside: bool,
-    checksum: crc32fast::Hasher,
-    size: u32,
-    /// What is decompressed at once: memory that is not zeroed again each time.
-    part: Box<[u8]>,
-    whole: Whole,
 }
 
 /// Frames of zstd.
@@ -112,18 +94,12 @@ impl<R: Read> Members<R> {
         if matches!(self.form, Form::Unknown) {
             self.fill(ZSTD.len())?;
             self.form = match self.left() {
-                left if left.starts_with(&GZIP[..2]) => Form::Gzip(Gzip {
-                    inflate: Decompress::new(false),
-                    is_inside: false,
-                    checksum: crc32fast::Hasher::new(),
-                    size: 0,
-                    part: vec![0; PART].into(),
-                    whole: Whole::new(),
-                }),
+                left if left.starts_with(&GZIP[..2]) => Form::Gzip(Box::new(Gzip::new())),
                 left if left.starts_with(&ZSTD) || left.starts_with(&ZSTD_DICTIONARY) => {
                     let dictionary = self.dictionary()?;
                     Form::Zstd(Zstd { decoder: Decoder::with_dictionary(&dictionary)?, is_inside: false })
                 }
+                _ if self.is_gzip_behind_damage()? => Form::Gzip(Box::new(Gzip::new())),
                 _ => Form::Plain,
             };
         }
@@ -149,6 +125,13 @@ impl<R: Read> Members<R> {
         }
     }
 
+    /// Whether a file whose beginning is nothing known has members of gzip, and no records without them.
+    fn is_gzip_behind_damage(&mut self) -> io::Result<bool> {
+        self.fill(HEADER)?;
+        let has = |what: &[u8]| memchr::memmem::find(self.left(), what).is_some();
+        Ok(has(&GZIP) && !has(b"WARC/") && !has(b"filedesc:"))
+    }
+
     /// A part of a file of gzip.
     fn gzip(
         &mut self,
@@ -166,49 +149,54 @@ impl<R: Read> Members<R> {
                 return Ok(Progress::End);
             }
             let position = self.position();
-            let Some(length) = gzip_header(self.left()) else { return self.search(position) };
+            let Some(length) = gzip::header(self.left()) else { return self.search(position) };
             starts.push_back((self.made, position));
             let end = self.end_of_member()?;
-            if gzip.whole.decompress(&self.left()[..end]) {
+            if gzip.whole.decompress(&self.left()[..end], length) {
                 self.at += end;
                 gzip.whole.give(out, most);
                 return Ok(Progress::More);
             }
-            self.at += length;
-            gzip.inflate.reset(false);
-            (gzip.is_inside, gzip.checksum, gzip.size) = (true, crc32fast::Hasher::new(), 0);
+            // What looks like the next member may be a part of this one, unless it is damaged.
+            let is_damaged = gzip.is_damaged(position, &self.left()[length..], self.is_over);
+            gzip.limit = is_damaged.then_some(position + end as u64);
+            self.at += length.min(end);
+            gzip.begin();
         }
         self.fill(1)?;
-        let (before, position) = ((gzip.inflate.total_in(), gzip.inflate.total_out()), self.position());
-        let part = &mut gzip.part[..most.min(PART)];
-        let status = gzip.inflate.decompress(self.left(), part, FlushDecompress::None);
-        self.at += (gzip.inflate.total_in() - before.0) as usize;
-        let made = &gzip.part[..(gzip.inflate.total_out() - before.1) as usize];
+        let position = self.position();
+        let end = gzip.limit.map_or(usize::MAX, |limit| limit.saturating_sub(position) as usize);
+        let input = &self.input[self.at..][..end.min(self.input.len() - self.at)];
+        let (used, made, step) = gzip.step(input, most);
         out.extend_from_slice(made);
-        gzip.checksum.update(made);
-        gzip.size = gzip.size.wrapping_add(made.len() as u32);
-        match status {
-            Ok(Status::StreamEnd) => {
-                gzip.is_inside = false;
+        match step {
+            Step::More => {
+                self.at += used;
+                return Ok(Progress::More);
+            }
+            Step::End => {
+                self.at += used;
                 self.fill(8)?;
-                let trailer = self.left().get(..8).map(|bytes| (number(&bytes[..4]), number(&bytes[4..])));
-                self.at = (self.at + 8).min(self.input.len());
-                let is_whole = trailer == Some((gzip.checksum.clone().finalize(), gzip.size));
-                let damage = Damage { position, what: What::Compression };
-                Ok(if is_whole { Progress::More } else { Progress::Damaged(damage) })
+                if gzip.is_whole(self.left()) {
+                    self.at += 8;
+                    gzip.is_inside = false;
+                    return Ok(Progress::More);
+                }
             }
-            Ok(Status::Ok | Status::BufError) if !made.is_empty() || !self.left().is_empty() => {
-                Ok(Progress::More)
-            }
-            Ok(_) => {
-                gzip.is_inside = false;
-                Ok(Progress::Damaged(Damage { position, what: What::Truncated }))
-            }
-            Err(_) => {
-                gzip.is_inside = false;
-                self.search(position)
-            }
+            Step::Missing | Step::Damaged => {}
         }
+        gzip.is_inside = false;
+        if let Some(limit) = gzip.limit {
+            self.at += limit.saturating_sub(self.position()) as usize;
+        } else if matches!(step, Step::Missing) {
+            return Ok(Progress::Damaged(Damage { position, what: What::Truncated }));
+        } else {
+            // The last byte may be what begins the next one.
+            self.at -= usize::from(self.at > 0);
+            return self.search(position);
+        }
+        let what = if self.left().is_empty() { What::Truncated } else { What::Compression };
+        Ok(Progress::Damaged(Damage { position, what }))
     }
 
     /// How long a member is at most, which begins here: up to what looks like the next one, or to the end of the file. One that goes on
@@ -216,8 +204,8 @@ impl<R: Read> Members<R> {
     fn end_of_member(&mut self) -> io::Result<usize> {
         let mut from = GZIP.len();
         loop {
-            if let Some(end) = end_of(self.left(), from) {
-                return Ok(end);
+            if let Some(found) = memchr::memmem::find(self.left().get(from..).unwrap_or_default(), &GZIP) {
+                return Ok(from + found);
             }
             let length = self.left().len();
             if self.is_over || length > LARGEST {
@@ -229,7 +217,7 @@ impl<R: Read> Members<R> {
         }
     }
 
-    /// Skips what is no member of gzip.
+    /// Skips what is no member of gzip, at least a byte.
     fn search(&mut self, position: u64) -> io::Result<Progress> {
         let damage = Progress::Damaged(Damage { position, what: What::Compression });
         self.at = (self.at + 1).min(self.input.len());
@@ -342,27 +330,6 @@ impl<R: Read> Members<R> {
         }
         Ok(())
     }
-}
-
-/// The length of a gzip header; `None`: there is none.
-fn gzip_header(bytes: &[u8]) -> Option<usize> {
-    let flags = *bytes.strip_prefix(&GZIP)?.first()?;
-    let mut length = 10;
-    if flags & 4 != 0 {
-        length += 2 + usize::from(u16::from_le_bytes(bytes.get(10..12)?.try_into().ok()?));
-    }
-    for flag in [8, 16] {
-        if flags & flag != 0 {
-            length += memchr::memchr(0, bytes.get(length..)?)? + 1;
-        }
-    }
-    length += if flags & 2 != 0 { 2 } else { 0 };
-    (length <= bytes.len()).then_some(length)
-}
-
-/// Four bytes as a number.
-fn number(bytes: &[u8]) -> u32 {
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
 #[cfg(test)]

@@ -59,6 +59,8 @@ pub struct Reader<R> {
     base: u64,
     starts: Starts,
     is_over: bool,
+    /// Whether what is not used yet is the last before damage: no record goes on behind it.
+    is_broken: bool,
     /// What was found while bytes were read for something else.
     damages: Vec<Damage>,
     /// Whether damage was told since the last record: all of it up to the next one counts once.
@@ -76,6 +78,7 @@ impl<R: Read> Reader<R> {
             base: 0,
             starts: Starts::new(),
             is_over: false,
+            is_broken: false,
             damages: Vec::new(),
             is_searching: false,
         }
@@ -90,7 +93,7 @@ impl<R: Read> Reader<R> {
             }
             self.skip_blank()?;
             if self.left().is_empty() {
-                if !self.damages.is_empty() {
+                if std::mem::take(&mut self.is_broken) || !self.damages.is_empty() {
                     continue;
                 }
                 return Ok(None);
@@ -100,15 +103,15 @@ impl<R: Read> Reader<R> {
                     self.is_searching = false;
                     return self.record(header).map(|record| Some(Ok(record)));
                 }
-                Err(What::Truncated) => {
+                Err((What::Truncated, _)) => {
                     let position = self.position().0;
                     self.at = self.data.len();
                     self.end_within(position);
                 }
-                Err(what) => {
+                Err((what, skipped)) => {
                     let damage = Damage { position: self.position().0, what };
                     let is_new = !std::mem::replace(&mut self.is_searching, true);
-                    self.skip_line()?;
+                    self.at += skipped;
                     if is_new {
                         return Ok(Some(Err(damage)));
                     }
@@ -126,19 +129,41 @@ impl<R: Read> Reader<R> {
     fn record(&mut self, (header, length): (Header, usize)) -> io::Result<Record> {
         let (position, is_at_start) = self.position();
         self.at += length;
+        let begin = self.base + self.at as u64;
         let wanted = header.length().unwrap_or(0);
         let kept = wanted.min(self.limits.block as u64) as usize;
-        let block = self.take(kept)?;
-        let is_whole = self.skip(wanted - block.len() as u64)?;
-        if !is_whole {
+        let mut block = self.take(kept)?;
+        if let Some(end) = self.end_of_member(begin, &block) {
+            self.put_back(block.split_off(end));
+            self.damages.insert(0, Damage { position, what: What::NoLength });
+        } else if !self.skip(wanted - block.len() as u64)? {
             self.end_within(position);
         }
         let is_cut = (block.len() as u64) < wanted;
         Ok(Record { position, is_at_start, header, block, is_cut })
     }
 
-    /// Notes that the file ends within a record: once, whether its compression ends there as well or not.
+    /// Where within a block a member begins that has the next record: the block's length is too large. `begin`: its position among the
+    /// decompressed bytes.
+    fn end_of_member(&self, begin: u64, block: &[u8]) -> Option<usize> {
+        let starts =
+            self.starts.iter().filter_map(|(start, _)| start.checked_sub(begin).map(|at| at as usize));
+        let mut within = starts.take_while(|at| *at < block.len());
+        within.find(|at| *at > 0 && begins_record(&block[*at..]))
+    }
+
+    /// Takes back what was taken last.
+    fn put_back(&mut self, mut taken: Vec<u8>) {
+        self.base = self.base + self.at as u64 - taken.len() as u64;
+        taken.extend_from_slice(&self.data[self.at..]);
+        (self.data, self.at) = (taken, 0);
+    }
+
+    /// Notes that the file ends within a record: once, whether its compression ends there as well or not. Damage was noted already.
     fn end_within(&mut self, position: u64) {
+        if self.is_broken {
+            return;
+        }
         self.damages.retain(|damage| damage.what != What::Truncated);
         self.damages.push(Damage { position, what: What::Truncated });
     }
@@ -156,29 +181,37 @@ impl<R: Read> Reader<R> {
         self.starts.front().map_or((0, false), |(start, position)| (*position, *start == here))
     }
 
-    /// Reads a header, and its length; or what is wrong.
-    fn header(&mut self) -> io::Result<Result<(Header, usize), What>> {
-        let Some(line) = self.find_line(0)? else { return Ok(Err(What::LongHeader)) };
-        if !self.left()[..line].get(..5).is_some_and(|name| name.eq_ignore_ascii_case(b"WARC/")) {
+    /// Reads a header, and its length; or what is wrong, and how many bytes are to be skipped: none of them is looked at again.
+    fn header(&mut self) -> io::Result<Result<(Header, usize), (What, usize)>> {
+        let Some(line) = self.find_line(0)? else { return Ok(Err((What::LongHeader, self.left().len()))) };
+        // No more than a part of what begins one, before the end.
+        if b"WARC/".starts_with(&self.left()[..line]) {
+            return Ok(Err((What::Truncated, line)));
+        }
+        if !begins_record(&self.left()[..line]) {
             return Ok(match Header::parse_arc(&self.left()[..line]) {
                 Some(header) => Ok((header, line)),
-                None => Err(What::NoRecord),
+                None => Err((What::NoRecord, line)),
             });
         }
         let mut end = line;
         loop {
-            let Some(next) = self.find_line(end)? else { return Ok(Err(What::LongHeader)) };
+            let Some(next) = self.find_line(end)? else { return Ok(Err((What::LongHeader, end))) };
             if next == end {
-                return Ok(Err(What::Truncated));
+                return Ok(Err((What::Truncated, end)));
             }
-            let is_blank = self.left()[end..next].iter().all(|byte| matches!(byte, b'\r' | b'\n'));
-            if is_blank {
+            let text = &self.left()[end..next];
+            if text.iter().all(|byte| matches!(byte, b'\r' | b'\n')) {
                 let header = Header::parse(&self.left()[..end]);
                 return Ok(match header {
                     Some(header) if header.length().is_some() => Ok((header, next)),
-                    Some(_) => Err(What::NoLength),
-                    None => Err(What::NoRecord),
+                    Some(_) => Err((What::NoLength, next)),
+                    None => Err((What::NoRecord, next)),
                 });
+            }
+            // No field has such a name: the record ends within its header, and another one begins.
+            if begins_record(text) {
+                return Ok(Err((What::NoRecord, end)));
             }
             end = next;
         }
@@ -212,15 +245,6 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Skips a line, which is no record's.
-    fn skip_line(&mut self) -> io::Result<()> {
-        match self.find_line(0)? {
-            Some(end) => self.at += end.max(1).min(self.left().len()),
-            None => self.at = self.data.len(),
-        }
-        Ok(())
-    }
-
     /// Skips bytes; whether there are as many.
     fn skip(&mut self, mut count: u64) -> io::Result<bool> {
         loop {
@@ -247,7 +271,7 @@ impl<R: Read> Reader<R> {
         let some = count.min(self.left().len());
         taken.extend_from_slice(&self.left()[..some]);
         self.at += some;
-        while taken.len() < count && !self.is_over {
+        while taken.len() < count && !self.is_at_end() {
             let length = taken.len();
             self.read(&mut taken, count - length)?;
             // Nothing is left of what was read before.
@@ -258,9 +282,9 @@ impl<R: Read> Reader<R> {
         Ok(taken)
     }
 
-    /// Reads some more; whether there may be more still.
+    /// Reads some more; whether there is, or may be more still.
     fn more(&mut self) -> io::Result<bool> {
-        if self.is_over {
+        if self.is_at_end() {
             return Ok(false);
         }
         if self.at > self.data.len() / 2 {
@@ -269,9 +293,15 @@ impl<R: Read> Reader<R> {
             self.at = 0;
         }
         let mut data = std::mem::take(&mut self.data);
+        let before = data.len();
         let read = self.read(&mut data, SOME);
         self.data = data;
-        read.map(|()| !self.is_over)
+        read.map(|()| self.data.len() > before || !self.is_at_end())
+    }
+
+    /// Whether no record goes on behind what was read.
+    fn is_at_end(&self) -> bool {
+        self.is_over || self.is_broken
     }
 
     /// Appends some bytes, but not more than `most`.
@@ -279,10 +309,18 @@ impl<R: Read> Reader<R> {
         match self.members.read(into, most, &mut self.starts)? {
             Progress::More => {}
             Progress::End => self.is_over = true,
-            Progress::Damaged(damage) => self.damages.insert(0, damage),
+            Progress::Damaged(damage) => {
+                self.damages.insert(0, damage);
+                self.is_broken = true;
+            }
         }
         Ok(())
     }
+}
+
+/// Whether a record begins with these bytes.
+fn begins_record(bytes: &[u8]) -> bool {
+    bytes.get(..5).is_some_and(|name| name.eq_ignore_ascii_case(b"WARC/"))
 }
 
 #[cfg(test)]
@@ -352,7 +390,96 @@ mod tests {
         assert!(damages.is_empty());
     }
 
+    /// Records of a member each, and where they begin.
+    fn archive(bodies: &[Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
+        let mut writer = Writer::new(Compression::Gzip(6));
+        let mut write = |body: &Vec<u8>| {
+            writer.resource("http://a.example/", 0, "text/plain", body).unwrap().offset as usize
+        };
+        let places = bodies.iter().map(&mut write).collect();
+        (writer.take(), places)
+    }
+
+    /// Bodies of some lengths, of words.
+    fn bodies(lengths: &[usize]) -> Vec<Vec<u8>> {
+        let of = |(number, length): (usize, &usize)| {
+            (0..*length).flat_map(|at| format!("{} ", (at * at + number) % 9_973).into_bytes()).collect()
+        };
+        lengths.iter().enumerate().map(of).collect()
+    }
+
+    #[test]
+    fn a_block_that_is_said_to_be_longer_ends_with_its_member() {
+        let gzip = |bytes: &[u8]| {
+            let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            std::io::Write::write_all(&mut writer, bytes).unwrap();
+            writer.finish().unwrap()
+        };
+        let record = |length: usize| {
+            format!("WARC/1.0\r\nWARC-Type: resource\r\nContent-Length: {length}\r\n\r\nabc\r\n\r\n")
+        };
+        let file = [gzip(record(43).as_bytes()), gzip(record(3).as_bytes())].concat();
+        let (records, damages) = all(&file, Limits::default());
+        assert_eq!((records[0].block.as_slice(), records[0].is_cut), (&b"abc\r\n\r\n"[..], true));
+        assert_eq!((records[1].block.as_slice(), records[1].is_cut), (&b"abc"[..], false));
+        assert_eq!(damages, [Damage { position: 0, what: What::NoLength }]);
+    }
+
+    #[test]
+    fn a_record_ends_where_another_header_begins() {
+        let file = [b"WARC/1.0\r\nWARC-Type: resp\r\n".as_slice(), PLAIN].concat();
+        let (records, damages) = all(&file, Limits::default());
+        assert_eq!((records.len(), records[0].block.as_slice(), damages.len()), (2, &b"abc"[..], 1));
+    }
+
+    #[test]
+    fn what_is_crafted_costs_no_more_than_what_is_not() {
+        let begin = std::time::Instant::now();
+        let stored = [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0, 0xff, 0xff, 0, 0][..], &[7; 9]].concat();
+        let headers = b"WARC/1.0\r\n".repeat(400_000);
+        for crafted in [b"\x1f\x8b\x08\x08".repeat(1_000_000), stored.repeat(170_000), headers] {
+            all(&crafted, Limits::default());
+        }
+        let wrong = [&archive(&[vec![]]).0[..], &[0]].concat();
+        all(&wrong.repeat(10_000), Limits::default());
+        assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+    }
+
     proptest! {
+        #[test]
+        fn a_record_that_breaks_off_costs_no_other_one(lengths in prop::collection::vec(0usize..4_000, 2..6), which in 0usize..5, cut in 0.0f64..1.0) {
+            let bodies = bodies(&lengths);
+            let (file, mut places) = archive(&bodies);
+            places.push(file.len());
+            let which = which % bodies.len();
+            let (begin, end) = (places[which], places[which + 1]);
+            let kept = begin + ((end - begin) as f64 * cut) as usize;
+            let broken = [&file[..kept], &file[end..]].concat();
+            let (records, damages) = all(&broken, Limits::default());
+            let others: Vec<_> = records.iter().filter(|record| !record.is_cut).map(|record| &record.block).collect();
+            let expected: Vec<_> = bodies.iter().enumerate().filter(|(number, _)| *number != which).map(|(_, body)| body).collect();
+            // What is missing may be behind the block.
+            let all = bodies.iter().collect::<Vec<_>>();
+            prop_assert!(others == expected || others == all, "{others:?}");
+            for record in records.iter().filter(|record| record.is_cut) {
+                prop_assert!(bodies[which].starts_with(&record.block));
+            }
+            prop_assert_eq!(damages.len(), usize::from(kept > begin));
+        }
+
+        #[test]
+        fn a_bit_costs_one_record(lengths in prop::collection::vec(0usize..400, 2..6), at in 0.0f64..1.0, bit in 0u32..8) {
+            let bodies = bodies(&lengths);
+            let (mut file, places) = archive(&bodies);
+            let at = (file.len() as f64 * at) as usize;
+            file[at] ^= 1 << bit;
+            let which = places.iter().filter(|place| **place <= at).count() - 1;
+            let (records, _) = all(&file, Limits::default());
+            for (number, body) in bodies.iter().enumerate().filter(|(number, _)| *number != which) {
+                prop_assert!(records.iter().any(|record| record.block == *body && !record.is_cut), "{number} of {which}");
+            }
+        }
+
         #[test]
         fn what_was_written_is_read(bodies in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3_000), 1..8), gzip in any::<bool>()) {
             let compression = if gzip { Compression::Gzip(6) } else { Compression::Zstd(3) };

@@ -1,15 +1,10 @@
 //! Members of gzip that are decompressed at once: libdeflate is faster than what decompresses parts, and needs all of a member.
 
-use libdeflater::Decompressor;
-
-use crate::members::GZIP;
+use libdeflater::{Decompressor, crc32};
 
 /// Bytes of a member, and of what it becomes, at most: what is longer is decompressed in parts.
 pub(crate) const LARGEST: usize = 1 << 20;
 const LARGEST_MADE: usize = 8 << 20;
-
-/// The least bytes of a member: its header, an empty block, its checksum and its size.
-const LEAST: usize = 20;
 
 /// A member that was decompressed, and what of it is not handed out yet.
 pub(crate) struct Whole {
@@ -25,18 +20,28 @@ impl Whole {
         Whole { decompressor: Decompressor::new(), made: Vec::new(), at: 0, end: 0 }
     }
 
-    /// Decompresses a member with its header and its trailer; whether it is whole, undamaged, and not too large.
-    pub(crate) fn decompress(&mut self, member: &[u8]) -> bool {
-        let size = member.last_chunk().map_or(0, |size| u32::from_le_bytes(*size) as usize);
-        if !(LEAST..=LARGEST).contains(&member.len()) || size > LARGEST_MADE {
-            return false;
+    /// Decompresses a member, whose header has so many bytes; whether it is whole, undamaged, and not too large.
+    pub(crate) fn decompress(&mut self, member: &[u8], header: usize) -> bool {
+        let made = self.made(member, header);
+        (self.at, self.end) = (0, made.unwrap_or(0));
+        made.is_some()
+    }
+
+    /// How many bytes a member becomes; `None`: see `decompress`. The library does not tell whether bytes are left: then these end by no
+    /// checksum of what was made.
+    fn made(&mut self, member: &[u8], header: usize) -> Option<usize> {
+        let (content, trailer) = member.get(header..)?.split_last_chunk::<8>()?;
+        let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| trailer[at + byte]));
+        let size = number(4) as usize;
+        if content.is_empty() || member.len() > LARGEST || size > LARGEST_MADE {
+            return None;
         }
         if self.made.len() < size {
             self.made.resize(size, 0);
         }
-        let made = self.decompressor.gzip_decompress(member, &mut self.made[..size]);
-        (self.at, self.end) = if made == Ok(size) { (0, size) } else { (0, 0) };
-        made == Ok(size)
+        let made = &mut self.made[..size];
+        let is_all = self.decompressor.deflate_decompress(content, made) == Ok(size);
+        (is_all && crc32(made) == number(0)).then_some(size)
     }
 
     /// Appends what was decompressed, but not more than `most`; whether there was something.
@@ -48,16 +53,14 @@ impl Whole {
     }
 }
 
-/// Where a member ends at the latest: where the next one seems to begin, searched for from an offset on. `None`: not among these bytes.
-pub(crate) fn end_of(bytes: &[u8], from: usize) -> Option<usize> {
-    memchr::memmem::find(bytes.get(from..)?, &GZIP).map(|found| from + found)
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
 
     use super::*;
+
+    /// Bytes of a header without a name.
+    const HEADER: usize = 10;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -68,12 +71,12 @@ mod tests {
     #[test]
     fn a_member_is_handed_out_in_parts() {
         let (mut whole, mut out) = (Whole::new(), Vec::new());
-        assert!(whole.decompress(&gzip(b"a member")));
+        assert!(whole.decompress(&gzip(b"a member"), HEADER));
         assert!(whole.give(&mut out, 2));
         assert!(whole.give(&mut out, 100));
         assert!(!whole.give(&mut out, 100));
         assert_eq!(out, b"a member");
-        assert!(whole.decompress(&gzip(b"")));
+        assert!(whole.decompress(&gzip(b""), HEADER));
         assert!(!whole.give(&mut out, 100));
     }
 
@@ -83,10 +86,11 @@ mod tests {
         let good = gzip(b"a member");
         let mut damaged = good.clone();
         damaged[12] ^= 1;
-        let followed = [&good[..], b"rubbish"].concat();
+        // Of the same size, so that only the checksum tells that bytes are left.
+        let followed = [&good[..], &gzip(b"a MEMBER")[3..]].concat();
         let large = gzip(&vec![0; LARGEST_MADE + 1]);
-        for bytes in [b"", &good[..good.len() - 1], &damaged, &followed, &large, &good[..12]] {
-            assert!(!whole.decompress(bytes));
+        for bytes in [b"", &good[..good.len() - 1], &damaged, &followed, &large, &good[..12], &good[..18]] {
+            assert!(!whole.decompress(bytes, HEADER));
             assert!(!whole.give(&mut Vec::new(), 1));
         }
     }

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lycosa.cli.job_arguments import add_job_arguments, given_settings
 from lycosa.errors import JobInUse, SettingError
 from lycosa.sink import Sink, SinkJob
+from lycosa.sources import BATCHES_VERSION
 from lycosa.store.replace import replace_file
 from lycosa.words import counted
 
@@ -103,6 +104,8 @@ def _identity(folder: Path, job: Job, sources: Sources, *, fresh: bool) -> str:
     if not fresh and file.exists():
         known = json.loads(file.read_bytes())
         again = f"--fresh parses all again, another --dir parses apart from {folder}"
+        if known["version"] != BATCHES_VERSION:
+            raise SettingError("--dir", folder, f"a directory that this version of lycosa parse began; {again}")
         for number, before in enumerate(known["sources"]):
             if states[number : number + 1] != [before]:
                 given = states[number][0] if number < len(states) else "none"
@@ -110,7 +113,7 @@ def _identity(folder: Path, job: Job, sources: Sources, *, fresh: bool) -> str:
         if known["settings"] != settings:
             raise SettingError("settings", "others", f"those with which this was begun; {again}")
     identity = str(known["id"]) if known is not None else uuid.uuid4().hex[:16]
-    content = {"version": 1, "id": identity, "settings": settings, "sources": states}
+    content = {"version": BATCHES_VERSION, "id": identity, "settings": settings, "sources": states}
     replace_file(file, json.dumps(content).encode())
     return identity
 

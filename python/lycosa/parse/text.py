@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 
 
 #: What Markdown may have: links, and images.
-OPTIONS = tuple(itertools.product((False, True), repeat=2))
+OPTIONS = ((False, False), (False, True), (True, False), (True, True))
 
 #: What of a page is found only when it is asked for.
 FINGERPRINTS = ("simhash", "digest")
@@ -55,8 +54,40 @@ class Post:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What is kept of a page in place of its tree, which cannot be pickled: the results of all its methods."""
+
+    stated: list[tuple[str, str]]
+    written: dict[tuple[bool, bool], str | None]
+    chosen: list[tuple[str, int, str]]
+    posted: list[tuple[str, str, str, str]]
+
+    @classmethod
+    def of(cls, page: _core.ExtractedPage | Kept) -> Kept:
+        """Ask a page for all."""
+        written = {option: page.markdown(*option) for option in OPTIONS}
+        return cls(page.metadata(), written, page.blocks(), page.posts())
+
+    def metadata(self) -> list[tuple[str, str]]:
+        """See ``_core.ExtractedPage``, as of the others."""
+        return self.stated
+
+    def markdown(self, links: bool, images: bool) -> str | None:
+        """Return what was written."""
+        return self.written[links, images]
+
+    def blocks(self) -> list[tuple[str, int, str]]:
+        """Return what was chosen."""
+        return self.chosen
+
+    def posts(self) -> list[tuple[str, str, str, str]]:
+        """Return what was posted."""
+        return self.posted
+
+
+@dataclass(frozen=True)
 class Extracted:
-    """What a page says. It keeps the page that it was read from; one that was pickled does not."""
+    """What a page says. It keeps the tree that it was read from; one that was pickled does not."""
 
     #: The main text: each block begins on a line of its own.
     text: str
@@ -83,11 +114,9 @@ class Extracted:
     licence: str | None = field(init=False)
     #: Whether the page has more than is looked at, 2,000,000 elements and 20,000 blocks: the others are left out.
     is_cut: bool = False
-    _page: _core.ExtractedPage | None = field(default=None, repr=False, compare=False)
+    _page: _core.ExtractedPage | Kept | None = field(default=None, repr=False, compare=False)
     #: Whether the text is another extractor's: it has no blocks and no Markdown.
     _is_of_other: bool = field(default=False, repr=False, compare=False)
-    #: The Markdown with and without links and images, of one that was pickled.
-    _written: dict[tuple[bool, bool], str] | None = field(default=None, repr=False, compare=False)
 
     if not TYPE_CHECKING:  # where any name would be an attribute
 
@@ -109,8 +138,6 @@ class Extracted:
         links: whether links have their targets. images: whether images are written. The published method has no
         structure: of it the text is returned.
         """
-        if self._written is not None:
-            return self._written[links, images]
         made = None if self._page is None or self._is_of_other else self._page.markdown(links, images)
         return self.text if made is None else made
 
@@ -129,9 +156,8 @@ class Extracted:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: the page cannot be, so that all that is made of it is found first."""
-        written = {(links, images): self.markdown(links=links, images=images) for links, images in OPTIONS}
-        more = {"blocks": self.blocks, "posts": self.posts, "_written": written, "_page": None}
-        return {one.name: getattr(self, one.name) for one in fields(self)} | more
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {"_page": None if self._page is None else Kept.of(self._page)}
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the blocks as an Arrow table: role, level, text. Needs pyarrow (extra ``parquet``)."""

@@ -23,13 +23,11 @@ REPLACED = "replaced"
 #: What makes a row the only one: URLs are longer than an index may have.
 DIGEST = 'md5("url"), "fetched_at"'
 
-#: Seconds for which a connection is waited for; milliseconds for which a lock, a statement and an answer are.
-CONNECT = 10
-WAITS: dict[str, Any] = {
-    "connect_timeout": CONNECT,
-    "tcp_user_timeout": 60_000,
-    "options": "-c lock_timeout=30s -c statement_timeout=10min -c idle_in_transaction_session_timeout=0",
-}
+#: Seconds for which a connection is waited for, milliseconds for which an answer is; and what rows are encoded in.
+CONNECTION: dict[str, Any] = {"connect_timeout": 10, "tcp_user_timeout": 60_000, "client_encoding": "UTF8"}
+
+#: For how long a lock and a statement are waited for, where the URL has no ``options`` that say otherwise.
+OPTIONS = "-c lock_timeout=30s -c statement_timeout=10min -c idle_in_transaction_session_timeout=0"
 
 #: Bytes of rows that are handed to the library at once: it copies them, to where caches have what was there before.
 PIECE = 64 << 10
@@ -60,6 +58,12 @@ class PostgresSink(TableSink):
         """Raise SettingError without psycopg, too."""
         if importlib.util.find_spec("psycopg") is None:
             raise SettingError("output", self.url, "a file; for PostgreSQL: pip install 'lycosa[postgres]'")
+        ((encoding,),) = self._ask("SHOW server_encoding", ())
+        if encoding != "UTF8":
+            allowed = (
+                f"a database of PostgreSQL whose encoding is UTF8: that of this one, {encoding}, has not all letters"
+            )
+            raise SettingError("output", self.url, allowed)
         super().check(fresh=fresh, is_ours=is_ours)
 
     def columns(self) -> dict[str, str]:
@@ -86,7 +90,9 @@ class PostgresSink(TableSink):
         rows, names = memoryview(outcomes.copied(self.fields)), [*self.fields, REPLACED]
         quoted = ", ".join(f'"{name}"' for name in names)
         with self._working() as connection, connection.cursor() as cursor:
-            cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {STAGE} (LIKE {self.table}) ON COMMIT DROP")
+            # Of these columns alone: others, of the user's, may have to have a value, which the table gives them.
+            of_table = f"SELECT {quoted} FROM {self.table} WITH NO DATA"
+            cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {STAGE} ON COMMIT DROP AS {of_table}")
             with cursor.copy(f"COPY {STAGE} ({quoted}) FROM STDIN (FORMAT binary)") as copy:
                 for start in range(0, len(rows), PIECE):
                     copy.write(rows[start : start + PIECE])
@@ -107,10 +113,18 @@ class PostgresSink(TableSink):
         import psycopg
 
         try:
-            with psycopg.connect(self.database, autocommit=True, **WAITS) as connection:
+            with self._connect() as connection:
+                connection.autocommit = True
                 return connection.execute(query, values).fetchall()
         except psycopg.Error as error:
             raise failed(self.url, error, is_away=_is_away(error)) from None
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        """Connect."""
+        import psycopg
+
+        stated = psycopg.conninfo.conninfo_to_dict(self.database).get("options") or ""
+        return psycopg.connect(self.database, **CONNECTION, options=f"{OPTIONS} {stated}")
 
     def run(self, statements: Sequence[str]) -> None:
         """See ``TableSink``."""
@@ -126,7 +140,7 @@ class PostgresSink(TableSink):
 
         try:
             if self._connection is None:
-                self._connection = psycopg.connect(self.database, **WAITS)
+                self._connection = self._connect()
             yield self._connection
         except psycopg.Error as error:
             connection, self._connection = self._connection, None

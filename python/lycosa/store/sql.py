@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from lycosa import _core
 from lycosa.errors import OutputAway, SettingError, StorageError
@@ -49,7 +49,7 @@ class TableSink(Sink, abc.ABC):
             parts = urlsplit(url)
             options = dict(parse_qsl(parts.query))
             self.table = options.pop("table", self.table)
-            self.database = parts._replace(query=urlencode(options)).geturl()
+            self.database = parts._replace(query=urlencode(options, quote_via=quote)).geturl()
         self.fields: list[str] = []
         #: What was committed last, by this object.
         self._committed: int | None = None

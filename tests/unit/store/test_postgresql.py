@@ -122,3 +122,55 @@ def test_tables_of_others_are_left_alone(server: Postgres, tmp_path: Path) -> No
     opened(server, database, tmp_path).close()
     with pytest.raises(SettingError, match="fresh, to replace"):
         opened(server, database, tmp_path, job="job-2")
+
+
+def test_texts_are_what_they_were_whatever_a_client_would_use(
+    server: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = server.new_database()
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {database} SET client_encoding = 'LATIN1'")
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    sink = opened(server, database, tmp_path)
+    made = Request("http://a.example/").respond(200, body="<title>Café 猫</title>".encode())
+    sink.write(_core.Parser(make_job({"seeds": ["http://a.example/"]})).parse(Responses([made])), 1)
+    sink.commit(1)
+    sink.close()
+    with psycopg.connect(server.url(database), client_encoding="UTF8") as connection:
+        assert connection.execute("SELECT title FROM pages").fetchall() == [("Café 猫",)]
+
+
+def test_a_database_without_all_letters_is_refused(server: Postgres, tmp_path: Path) -> None:
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        more = "TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+        connection.execute(f"CREATE DATABASE latin ENCODING 'LATIN1' {more}")
+    with pytest.raises(SettingError, match="whose encoding is UTF8"):
+        opened(server, "latin", tmp_path)
+
+
+def test_columns_of_the_user_have_their_defaults(server: Postgres, tmp_path: Path) -> None:
+    database = server.new_database()
+    for number in range(2):
+        sink = opened(server, database, tmp_path)
+        sink.write(outcomes(Request(f"http://a.example/{number}")), number + 1)
+        sink.commit(number + 1)
+        sink.close()
+        if number == 0:
+            with psycopg.connect(server.url(database), autocommit=True) as connection:
+                connection.execute("ALTER TABLE pages ADD COLUMN id bigserial")
+    with psycopg.connect(server.url(database)) as connection:
+        assert connection.execute("SELECT count(DISTINCT id) FROM pages").fetchall() == [(2,)]
+
+
+def test_options_of_the_url_are_kept(server: Postgres, tmp_path: Path) -> None:
+    database = server.new_database()
+    with psycopg.connect(server.url(database), autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA mine")
+    sink = sink_of(f"{server.url(database, with_password=False)}?options=-c%20search_path%3Dmine")
+    sink.attach(SinkJob("job-1", tmp_path, "pages", FIELDS))
+    sink.check(fresh=True, is_ours=False)
+    sink.open(0, 10)
+    sink.close()
+    with psycopg.connect(server.url(database)) as connection:
+        found = connection.execute("SELECT table_schema FROM information_schema.tables WHERE table_name = 'pages'")
+        assert found.fetchall() == [("mine",)]

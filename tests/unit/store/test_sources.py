@@ -232,16 +232,34 @@ def test_more_sources_may_follow_and_changed_ones_are_told(tmp_path: Path) -> No
     assert [row["url"] for row in rows(out)] == [*URLS[:6], *URLS[5:9]]
 
 
-@pytest.mark.parametrize("threads", [1, 8])
-def test_an_output_that_commits_after_each_batch_has_each_page(tmp_path: Path, threads: int) -> None:
-    """More threads get more batches at once."""
+def test_an_output_that_commits_after_each_batch_has_each_page(tmp_path: Path) -> None:
     plain = gzip.decompress(write_warc(tmp_path / "a.warc.gz", URLS).read_bytes())
     archive, folder = tmp_path / "plain.warc", tmp_path / "files"
     archive.write_bytes(plain)
-    output, more = f"{folder.as_uri()}/?format=jsonl&size=1000", ("--set", f"parse.threads={threads}")
-    assert parse(archive, "-o", output, *more, "--dir", tmp_path / "parse") == 0
+    assert parse(archive, "-o", f"{folder.as_uri()}/?format=jsonl&size=1000", "--dir", tmp_path / "parse") == 0
     found = [row["url"] for file in sorted(folder.glob("*.jsonl")) for row in rows(file)]
     assert found == URLS
+
+
+def test_a_second_output_gets_what_the_first_one_has(tmp_path: Path) -> None:
+    first = write_warc(tmp_path / "a.warc.gz", URLS[:700])
+    second = write_warc(tmp_path / "b.warc.gz", URLS[700:])
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    arguments = ("--set", "parse.threads=8", "--dir", tmp_path / "parse")
+    assert parse(first, "-o", one, *arguments) == 0
+    assert parse(first, second, "-o", one, "-o", two, *arguments) == 0
+    for path in (one, two):
+        assert [row["url"] for row in rows(path)] == URLS
+
+
+def test_positions_of_other_batches_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive, out = write_warc(tmp_path / "a.warc.gz", URLS[:5]), tmp_path / "out.jsonl"
+    assert parse(archive, "-o", out, "--dir", tmp_path / "parse") == 0
+    state = tmp_path / "parse" / "parse.json"
+    state.write_text(json.dumps(json.loads(state.read_text()) | {"version": 1}))
+    assert parse(archive, "-o", out, "--dir", tmp_path / "parse") == 2
+    assert "--fresh" in capsys.readouterr().err
+    assert parse(archive, "-o", out, "--dir", tmp_path / "parse", "--fresh") == 0
 
 
 def test_what_is_read_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,6 +123,10 @@ def test_a_result_goes_to_another_process() -> None:
         assert other == found
         assert (other.blocks, other.posts) == (found.blocks, found.posts)
         assert other.markdown(links=True) == found.markdown(links=True)
+        shorter = dataclasses.replace(other, text="The harbour was rebuilt.")
+        assert (shorter.title, shorter.author, shorter.posts) == (found.title, found.author, found.posts)
+        assert shorter.digest == lycosa.extract("<p>The harbour was rebuilt.").digest
+        assert dataclasses.replace(other) == found
     assert dataclasses.asdict(found)["text"] == found.text
 
 
