@@ -30,7 +30,8 @@ pub(crate) struct Gzip {
     /// What is decompressed at once: memory that is not zeroed again each time.
     part: Box<[u8]>,
     pub(crate) whole: Whole,
-    /// Where in the file a member that is damaged ends at the latest; `None`: it is not known to be.
+    /// Where in the file a member begins, and where one that is damaged ends at the latest; `None`: it is not known to be.
+    pub(crate) position: u64,
     pub(crate) limit: Option<u64>,
     /// Up to where members were looked through, and how many were.
     looked: (u64, u8),
@@ -58,6 +59,7 @@ impl Gzip {
             size: 0,
             part: vec![0; PART].into(),
             whole: Whole::new(),
+            position: 0,
             limit: None,
             looked: (0, 0),
         }
@@ -66,7 +68,7 @@ impl Gzip {
     /// Begins the content of a member.
     pub(crate) fn begin(&mut self) {
         self.inflate.reset(false);
-        (self.is_inside, self.checksum, self.size) = (true, crc32fast::Hasher::new(), 0);
+        (self.checksum, self.size) = (crc32fast::Hasher::new(), 0);
     }
 
     /// Decompresses a part; gives how many bytes were used, and what was made of them.

@@ -151,17 +151,27 @@ impl<R: Read> Members<R> {
             let position = self.position();
             let Some(length) = gzip::header(self.left()) else { return self.search(position) };
             starts.push_back((self.made, position));
-            let end = self.end_of_member()?;
+            let end = self.end_of_member(length)?;
             if gzip.whole.decompress(&self.left()[..end], length) {
                 self.at += end;
                 gzip.whole.give(out, most);
                 return Ok(Progress::More);
             }
             // What looks like the next member may be a part of this one, unless it is damaged.
-            let is_damaged = gzip.is_damaged(position, &self.left()[length..], self.is_over);
-            gzip.limit = is_damaged.then_some(position + end as u64);
-            self.at += length.min(end);
+            gzip.limit = None;
+            if gzip.is_damaged(position, &self.left()[length..], self.is_over) {
+                let next = memchr::memmem::find(&self.left()[GZIP.len()..], &GZIP);
+                let end = next.map_or(end, |next| next + GZIP.len());
+                if end <= length {
+                    // The header goes on behind where it breaks off.
+                    self.at += end;
+                    return Ok(Progress::Damaged(Damage { position, what: What::Compression }));
+                }
+                gzip.limit = Some(position + end as u64);
+            }
+            self.at += length;
             gzip.begin();
+            (gzip.is_inside, gzip.position) = (true, position);
         }
         self.fill(1)?;
         let position = self.position();
@@ -186,6 +196,7 @@ impl<R: Read> Members<R> {
             Step::Missing | Step::Damaged => {}
         }
         gzip.is_inside = false;
+        let position = if gzip.limit.is_some() { gzip.position } else { position };
         if let Some(limit) = gzip.limit {
             self.at += limit.saturating_sub(self.position()) as usize;
         } else if matches!(step, Step::Missing) {
@@ -199,10 +210,10 @@ impl<R: Read> Members<R> {
         Ok(Progress::Damaged(Damage { position, what }))
     }
 
-    /// How long a member is at most, which begins here: up to what looks like the next one, or to the end of the file. One that goes on
+    /// How long a member is at most, which begins here with a header of so many bytes: up to what looks like the next one, or to the end of the file. One that goes on
     /// behind the bytes that are read for this is longer than can be decompressed at once.
-    fn end_of_member(&mut self) -> io::Result<usize> {
-        let mut from = GZIP.len();
+    fn end_of_member(&mut self, header: usize) -> io::Result<usize> {
+        let mut from = header;
         loop {
             if let Some(found) = memchr::memmem::find(self.left().get(from..).unwrap_or_default(), &GZIP) {
                 return Ok(from + found);
@@ -405,6 +416,34 @@ mod tests {
             let at = at % file.len();
             file[at] = byte;
             all(&file);
+        }
+
+        #[test]
+        fn what_looks_like_a_member_within_another_is_none(kinds in prop::collection::vec((0u8..16, 0u32..2, 0usize..4), 1..5), most in 1usize..9) {
+            let magic = [GZIP, GZIP].concat();
+            let (mut file, mut expected, mut places) = (Vec::new(), Vec::new(), Vec::new());
+            for (fields, level, times) in kinds {
+                let content = [b"one".to_vec(), magic.repeat(times), b"two".to_vec()].concat();
+                let mut builder = flate2::GzBuilder::new();
+                if fields & 1 > 0 {
+                    builder = builder.extra(magic.clone());
+                }
+                if fields & 2 > 0 {
+                    builder = builder.filename(magic.clone());
+                }
+                if fields & 4 > 0 {
+                    builder = builder.comment(magic.clone());
+                }
+                let mut encoder = builder.write(Vec::new(), flate2::Compression::new(level * 6));
+                encoder.write_all(&content).unwrap();
+                places.push((expected.len() as u64, file.len() as u64));
+                file.extend(encoder.finish().unwrap());
+                expected.extend(content);
+            }
+            prop_assert_eq!(all(&file), (expected.clone(), places, vec![]));
+            let (mut out, mut starts, mut members) = (Vec::new(), Starts::new(), Members::new(&file[..]));
+            while members.read(&mut out, most, &mut starts).unwrap() != Progress::End {}
+            prop_assert_eq!(out, expected);
         }
 
         #[test]

@@ -464,7 +464,7 @@ mod tests {
             for record in records.iter().filter(|record| record.is_cut) {
                 prop_assert!(bodies[which].starts_with(&record.block));
             }
-            prop_assert_eq!(damages.len(), usize::from(kept > begin));
+            prop_assert_eq!(damages.len(), usize::from(kept > begin), "{:?} {} {}", damages, begin, kept);
         }
 
         #[test]
