@@ -143,35 +143,11 @@ impl<R: Read> Members<R> {
         if gzip.whole.give(out, most) {
             return Ok(Progress::More);
         }
-        if !gzip.is_inside {
-            self.fill(HEADER)?;
-            if self.left().is_empty() {
-                return Ok(Progress::End);
-            }
-            let position = self.position();
-            let Some(length) = gzip::header(self.left()) else { return self.search(position) };
-            starts.push_back((self.made, position));
-            let end = self.end_of_member(length)?;
-            if gzip.whole.decompress(&self.left()[..end], length) {
-                self.at += end;
-                gzip.whole.give(out, most);
-                return Ok(Progress::More);
-            }
-            // What looks like the next member may be a part of this one, unless it is damaged.
-            gzip.limit = None;
-            if gzip.is_damaged(position, &self.left()[length..], self.is_over) {
-                let next = memchr::memmem::find(&self.left()[GZIP.len()..], &GZIP);
-                let end = next.map_or(end, |next| next + GZIP.len());
-                if end <= length {
-                    // The header goes on behind where it breaks off.
-                    self.at += end;
-                    return Ok(Progress::Damaged(Damage { position, what: What::Compression }));
-                }
-                gzip.limit = Some(position + end as u64);
-            }
-            self.at += length;
-            gzip.begin();
-            (gzip.is_inside, gzip.position) = (true, position);
+        if !gzip.is_inside
+            && let Some(progress) = self.begin_member(gzip, starts)?
+        {
+            gzip.whole.give(out, most);
+            return Ok(progress);
         }
         self.fill(1)?;
         let position = self.position();
@@ -179,39 +155,70 @@ impl<R: Read> Members<R> {
         let input = &self.input[self.at..][..end.min(self.input.len() - self.at)];
         let (used, made, step) = gzip.step(input, most);
         out.extend_from_slice(made);
-        match step {
-            Step::More => {
-                self.at += used;
-                return Ok(Progress::More);
-            }
-            Step::End => {
-                self.at += used;
-                self.fill(8)?;
-                if gzip.is_whole(self.left()) {
-                    self.at += 8;
-                    gzip.is_inside = false;
-                    return Ok(Progress::More);
-                }
-            }
-            Step::Missing | Step::Damaged => {}
+        if matches!(step, Step::More | Step::End) {
+            self.at += used;
+        }
+        if matches!(step, Step::End) {
+            self.fill(8)?;
+            gzip.is_inside = !gzip.is_whole(self.left());
+            self.at += if gzip.is_inside { 0 } else { 8 };
+        }
+        if matches!(step, Step::More) || !gzip.is_inside {
+            return Ok(Progress::More);
         }
         gzip.is_inside = false;
-        let position = if gzip.limit.is_some() { gzip.position } else { position };
-        if let Some(limit) = gzip.limit {
-            self.at += limit.saturating_sub(self.position()) as usize;
-        } else if matches!(step, Step::Missing) {
-            return Ok(Progress::Damaged(Damage { position, what: What::Truncated }));
-        } else {
-            // The last byte may be what begins the next one.
-            self.at -= usize::from(self.at > 0);
-            return self.search(position);
-        }
-        let what = if self.left().is_empty() { What::Truncated } else { What::Compression };
-        Ok(Progress::Damaged(Damage { position, what }))
+        self.end_damaged(gzip, position, &step)
     }
 
-    /// How long a member is at most, which begins here with a header of so many bytes: up to what looks like the next one, or to the end of the file. One that goes on
-    /// behind the bytes that are read for this is longer than can be decompressed at once.
+    /// Begins a member; gives what was done, or `None` where it is decompressed in parts.
+    fn begin_member(&mut self, gzip: &mut Gzip, starts: &mut Starts) -> io::Result<Option<Progress>> {
+        self.fill(HEADER)?;
+        if self.left().is_empty() {
+            return Ok(Some(Progress::End));
+        }
+        let position = self.position();
+        let Some(length) = gzip::header(self.left()) else { return self.search(position).map(Some) };
+        starts.push_back((self.made, position));
+        let end = self.end_of_member(length)?;
+        if gzip.whole.decompress(&self.left()[..end], length) {
+            self.at += end;
+            return Ok(Some(Progress::More));
+        }
+        // What looks like the next member may be a part of this one, unless it is damaged.
+        gzip.limit = None;
+        if gzip.is_damaged(position, &self.left()[length..], self.is_over) {
+            let next = memchr::memmem::find(&self.left()[GZIP.len()..], &GZIP);
+            let end = next.map_or(end, |next| next + GZIP.len());
+            if end <= length {
+                // The header goes on behind where it breaks off.
+                self.at += end;
+                return Ok(Some(Progress::Damaged(Damage { position, what: What::Compression })));
+            }
+            gzip.limit = Some(position + end as u64);
+        }
+        self.at += length;
+        gzip.begin();
+        (gzip.is_inside, gzip.position) = (true, position);
+        Ok(None)
+    }
+
+    /// Goes to where the next member begins behind one that is damaged, whose last part begins at a position.
+    fn end_damaged(&mut self, gzip: &Gzip, position: u64, step: &Step) -> io::Result<Progress> {
+        if let Some(limit) = gzip.limit {
+            self.at += limit.saturating_sub(self.position()) as usize;
+            let what = if self.left().is_empty() { What::Truncated } else { What::Compression };
+            return Ok(Progress::Damaged(Damage { position: gzip.position, what }));
+        }
+        if matches!(step, Step::Missing) {
+            return Ok(Progress::Damaged(Damage { position, what: What::Truncated }));
+        }
+        // The last byte may be what begins the next one.
+        self.at -= usize::from(self.at > 0);
+        self.search(position)
+    }
+
+    /// How long a member is at most, which begins here with a header of so many bytes: up to what looks like the next one, or to the end
+    /// of the file. One that goes on behind the bytes that are read for this is longer than can be decompressed at once.
     fn end_of_member(&mut self, header: usize) -> io::Result<usize> {
         let mut from = header;
         loop {

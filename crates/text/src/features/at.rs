@@ -1,5 +1,7 @@
 //! A block, with what is around it.
 
+use std::sync::LazyLock;
+
 use crate::blocks::{Block, Container, Place};
 use crate::figures::TextFigures;
 use crate::surroundings::{Mixture, Outline, Shared};
@@ -122,7 +124,15 @@ impl<'a> At<'a> {
 
 /// A count, on a scale on which twice as many are one step.
 pub(super) fn ln(count: impl Into<u32>) -> f32 {
-    (count.into() as f32 + 1.0).log2()
+    /// Of the counts that are usual: dozens are asked for of each block.
+    static KNOWN: LazyLock<[f32; 4096]> = LazyLock::new(|| std::array::from_fn(|count| log(count as u32)));
+    let count = count.into();
+    KNOWN.get(count as usize).copied().unwrap_or_else(|| log(count))
+}
+
+/// The same, calculated.
+fn log(count: u32) -> f32 {
+    (count as f32 + 1.0).log2()
 }
 
 /// A part of a whole; 0 of nothing.
