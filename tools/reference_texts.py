@@ -238,6 +238,7 @@ FORMATS = """\
 |---|---|---|
 | `FILE.parquet`, `DIRECTORY/` | columns with zstd; a directory gets a new file at each stop | `lycosa[parquet]` |
 | `FILE.jsonl`, `FILE.ndjson`, with `.gz` or `.zst` | a JSON object on each line | |
+| `FILE.arrows` | a stream of Arrow: columns as they are in memory; can be read while the crawl runs | `lycosa[parquet]` |
 | `FILE.csv`, with `.gz` or `.zst` | a line of names, then rows; lists are JSON | |
 | `FILE.warc`, `FILE.warc.gz`, `FILE.warc.zst` | WARC 1.1: responses, requests, revisits; an index beside it (`FILE.warc.gz.cdxj`) | |
 | `FILE.wet`, with `.gz` or `.zst` | the main texts as records of WARC; `store.fields` has to name `main_text` | |
@@ -246,7 +247,7 @@ FORMATS = """\
 | `FILE.duckdb`, `duckdb://PATH?table=NAME` | the same in DuckDB | `lycosa[duckdb]` |
 | `postgresql://HOST/DATABASE?table=NAME` | a table, written by COPY, one row for each URL and `fetched_at`; the password comes from `~/.pgpass` or `PGPASSWORD` | `lycosa[postgres]` |
 | `delta://PATH`, `delta+s3://…`, `delta+gs://…`, `delta+az://…` | a Delta Lake table | `lycosa[delta]` |
-| `s3://BUCKET/PREFIX`, `gs://…`, `az://…` | objects, each a complete file, and a manifest; `?format=warc.gz` writes others than Parquet, `?endpoint=URL` asks another store | `lycosa[objects]` |
+| `s3://BUCKET/PREFIX`, `gs://…`, `az://…` | objects, each a complete file, and a manifest; `?format=warc.gz` writes others than Parquet, `?endpoint=URL` asks another store, `?partition=day` divides rows by their day (`fetched_day=2026-11-30/…`, as Hive does) | `lycosa[objects]` |
 | `-` | JSON lines to standard output, what this session fetches | |
 
 - Each row is in each output once, whatever is killed: an output commits its rows and its position in the log together.

@@ -24,11 +24,11 @@ def test_duckdb_queries_both_outputs(tmp_path: Path) -> None:
 
 
 def test_tables_of_data_frames_are_those_of_the_outputs(tmp_path: Path) -> None:
-    names = ["pages.parquet", "pages.jsonl.gz", "pages.csv", "pages.sqlite", "pages.duckdb"]
+    names = ["pages.parquet", "pages.jsonl.gz", "pages.csv", "pages.sqlite", "pages.duckdb", "pages.arrows"]
     with SimulatedInternet(hosts=10, pages=5, seed=3, speed=200) as net:
         outputs = [tmp_path / name for name in names]
         list(lycosa.crawl(job=net.job_file(), output=outputs, store={"fields": ["url", "status", "title"]}))
-    parquet, lines, text, lite, duck = (tmp_path / name for name in names)
+    parquet, lines, text, lite, duck, arrow = (tmp_path / name for name in names)
     with sqlite3.connect(lite) as of_lite, duckdb.connect(duck, read_only=True) as of_duck:
         frames = [
             pandas.read_parquet(parquet),
@@ -38,6 +38,7 @@ def test_tables_of_data_frames_are_those_of_the_outputs(tmp_path: Path) -> None:
             of_duck.sql("SELECT * FROM pages").df(),
             polars.read_parquet(parquet).to_pandas(),
             polars.read_csv(text).to_pandas(),
+            polars.read_ipc_stream(arrow).to_pandas(),
         ]
     urls = [sorted(zip(frame["url"], frame["title"].fillna("").astype(str), strict=True)) for frame in frames]
     assert len(urls[0]) > 20

@@ -5,6 +5,8 @@ completed, and uploaded as one object that is named by where it begins in the lo
 put after it: position and output are committed by one request. Objects that no manifest names are removed when the
 crawl goes on. ``?format=jsonl.gz`` writes other files than Parquet, ``&size=1000000000`` and ``&seconds=3600`` say
 how large and how old a file becomes, ``&endpoint=http://127.0.0.1:9000`` asks another store than the provider's.
+``&partition=day`` divides rows into prefixes such as ``fetched_day=2026-11-30/``, which DuckDB, Polars and Spark know
+as a column (the partitions of Hive).
 Credentials come from the environment of each provider's tools, never from the URL.
 """
 
@@ -22,6 +24,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from lycosa.errors import LycosaError, OutputAway, SettingError, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import Sink, SinkJob
+from lycosa.store.parquet import require_library
 from lycosa.store.restart import check_restart
 
 if TYPE_CHECKING:
@@ -35,8 +38,11 @@ MANIFEST = "_lycosa.json"
 #: Where a machine of a provider has its credentials: who is asked there has none of their own.
 METADATA = "169.254.169.254"
 
+#: The column of the prefixes of partitions, and its value for rows without a time, as Hive has it.
+DAY, NO_DAY = "fetched_day", "__HIVE_DEFAULT_PARTITION__"
+
 #: Names of objects with rows: from which position of the log on. An index beside an archive names it.
-OWN = re.compile(r"\d{20}\.")
+OWN = re.compile(rf"({DAY}=(\d{{4}}-\d\d-\d\d|{NO_DAY})/)?\d{{20}}\.")
 
 
 class SinkOf(Protocol):
@@ -69,13 +75,16 @@ class ObjectSink(Sink):
         super().__init__(url)
         self.commit_bytes = self._number(options, "size", self.commit_bytes)
         self.commit_seconds = self._number(options, "seconds", int(self.commit_seconds))
-        if options:
-            raise SettingError("output", url, "?format=, size=, seconds= and endpoint= only")
+        partition = options.pop("partition", None)
+        if options or partition not in (None, "day"):
+            raise SettingError("output", url, "?format=, size=, seconds=, endpoint= and partition=day only")
+        self._has_partitions = partition is not None
         self._base = parts._replace(query="", path=parts.path.rstrip("/") + "/").geturl()
         self._is_folder, self._local = parts.scheme.lower() == "file", unquote(parts.path)
         self._sink_of = sink_of
         self._made: obstore.store.ObjectStore | None = None
-        self._inner: Sink | None = None
+        #: Files in progress, by the prefixes of their partitions.
+        self._inner: dict[str, Sink] = {}
         self._uploaded: list[Uploaded] = []
         self._start = 0
 
@@ -96,7 +105,7 @@ class ObjectSink(Sink):
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
-        inner = self._part(0)
+        inner = self._part("", 0)
         self.with_body, self.with_links = inner.with_body, inner.with_links
         self.rows, self.bytes = inner.rows, inner.bytes
 
@@ -104,6 +113,8 @@ class ObjectSink(Sink):
         """Raise SettingError without obstore, or for a prefix with other objects; StorageError if nothing answers."""
         if importlib.util.find_spec("obstore") is None:
             raise SettingError("output", self.url, "a path; for object stores: pip install 'lycosa[objects]'")
+        if self._has_partitions:
+            require_library(self.url)
         manifest = self._manifest()
         # Who has put them is not known: they are not replaced.
         if manifest is None and not is_ours and self._names():
@@ -137,19 +148,22 @@ class ObjectSink(Sink):
         """Write rows to the file in progress."""
         if len(outcomes) == 0:
             return 0
-        if self._inner is None:
-            self._folder().mkdir(parents=True, exist_ok=True)
-            self._inner = self._part(self._start)
-            self._inner.open(0, 0)
-        return self._inner.write(outcomes, position)
+        count = 0
+        for prefix, rows in self._divided(outcomes):
+            if prefix not in self._inner:
+                (self._folder() / prefix).mkdir(parents=True, exist_ok=True)
+                self._inner[prefix] = self._part(prefix, self._start)
+                self._inner[prefix].open(0, 0)
+            count += self._inner[prefix].write(rows, position) or 0
+        return count
 
     def commit(self, position: int) -> None:
         """Complete the file in progress, upload it, and put the manifest."""
-        inner, self._inner = self._inner, None
-        if inner is not None:
+        if self._inner:
             try:
-                inner.commit(position)
-                inner.close()
+                for inner in self._inner.values():
+                    inner.commit(position)
+                    inner.close()
                 self._upload(position)
             except BaseException:
                 # The rows come again, since the position is that before them.
@@ -177,10 +191,26 @@ class ObjectSink(Sink):
                 self._call("delete", name)
         self._call("delete", MANIFEST)
 
-    def _part(self, start: int) -> Sink:
+    def _divided(self, outcomes: Outcomes) -> list[tuple[str, Outcomes]]:
+        """Rows by the prefixes of their partitions."""
+        if not self._has_partitions:
+            return [("", outcomes)]
+        import pyarrow
+        import pyarrow.compute
+
+        times = pyarrow.RecordBatchReader.from_stream(outcomes.columns(["fetched_at"])).read_all()["fetched_at"]
+        days = pyarrow.compute.fill_null(pyarrow.compute.strftime(times, "%Y-%m-%d"), NO_DAY)
+        found = days.unique().to_pylist()
+        if len(found) == 1:
+            return [(f"{DAY}={found[0]}/", outcomes)]
+        masks = [pyarrow.compute.equal(days, day).to_pylist() for day in found]
+        return [(f"{DAY}={day}/", outcomes.select(mask)) for day, mask in zip(found, masks, strict=True)]
+
+    def _part(self, prefix: str, start: int) -> Sink:
         """The sink of a file in progress."""
-        sink = self._sink_of(str(self._folder() / f"{start:020}.{self._end}"))
-        sink.attach(self.job._replace(folder=self._folder(), name="part"))
+        folder = self._folder() / prefix
+        sink = self._sink_of(str(folder / f"{start:020}.{self._end}"))
+        sink.attach(self.job._replace(folder=folder, name="part"))
         return sink
 
     def _folder(self) -> Path:
@@ -189,17 +219,16 @@ class ObjectSink(Sink):
 
     def _upload(self, position: int) -> None:
         """Upload all files in progress: a file, and what is beside it, such as an index."""
-        files = [path for path in sorted(self._folder().iterdir()) if path.name.startswith(f"{self._start:020}.")]
-        for path in files:
-            size = path.stat().st_size
-            self._call("put", path.name, path)
-            self._uploaded.append({"name": path.name, "start": self._start, "end": position, "bytes": size})
+        for path in sorted(self._folder().rglob(f"{self._start:020}.*")):
+            name, size = path.relative_to(self._folder()).as_posix(), path.stat().st_size
+            self._call("put", name, path)
+            self._uploaded.append({"name": name, "start": self._start, "end": position, "bytes": size})
         self._drop()
 
     def _drop(self) -> None:
         """Remove the files in progress: their rows are uploaded, or come again."""
-        inner, self._inner = self._inner, None
-        if inner is not None:
+        known, self._inner = self._inner, {}
+        for inner in known.values():
             try:
                 inner.close()
             except (OSError, LycosaError) as error:

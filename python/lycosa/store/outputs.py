@@ -17,6 +17,7 @@ ENDS = {
     ".ndjson": "json_lines.JsonLinesSink",
     ".csv": "json_lines.CsvSink",
     ".parquet": "parquet.ParquetSink",
+    ".arrows": "arrow.ArrowSink",
     ".warc": "warc.WarcSink",
     ".wet": "warc.WarcSink",
     ".wacz": "wacz.WaczSink",

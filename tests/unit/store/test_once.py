@@ -13,21 +13,27 @@ import signal
 import sqlite3
 import zipfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import boto3
 import duckdb
+import pyarrow.ipc
 import pytest
 from deltalake import DeltaTable
 from lycosa import _core
 from lycosa.errors import SettingError, StorageError
+from lycosa.job import make_job
 from lycosa.sink import Sink, SinkJob
+from lycosa.sources import WarcSource
 from lycosa.store.directory import JobDirectory
 from lycosa.store.outputs import sink_of
 from moto.server import ThreadedMotoServer
 from warcio.archiveiterator import ArchiveIterator
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
 
 from .conftest import Recorded
 
@@ -81,6 +87,11 @@ def read_delta(path: Path) -> list[str]:
     return [str(url) for url in DeltaTable(path).to_pyarrow_table(columns=["url"])["url"].to_pylist()]
 
 
+def read_arrow(path: Path) -> list[str]:
+    with pyarrow.ipc.open_stream(path.read_bytes()) as stream:
+        return [str(url) for url in stream.read_all()["url"].to_pylist()]
+
+
 def read_warc(file: IO[bytes]) -> list[str]:
     records = [record for record in ArchiveIterator(file) if record.rec_type == "response"]
     return [record.rec_headers.get_header("WARC-Target-URI") for record in records]
@@ -98,6 +109,7 @@ READERS: dict[str, Callable[[Path], list[str]]] = {
     "pages.csv": lambda path: read_csv(path.read_bytes()),
     "pages.csv.gz": lambda path: read_csv(gzip.decompress(path.read_bytes())),
     "pages.parquet": lambda path: ask(f"SELECT url FROM '{path}'"),
+    "pages.arrows": read_arrow,
     "pages.sqlite": read_sqlite,
     "pages.duckdb": read_duckdb,
     "pages.warc.gz": lambda path: read_warc(path.open("rb")),
@@ -199,6 +211,51 @@ def test_a_folder_has_files_of_a_size(recorded: Recorded, tmp_path: Path) -> Non
     assert len(archives) > 2
     assert {path.name for path in folder.iterdir()} == {"_lycosa.json"} | {part["name"] for part in parts}
     assert sorted(url for path in archives for url in READERS["pages.warc.gz"](path)) == sorted(recorded.urls)
+
+
+def archived(times: dict[str, datetime], path: Path) -> Path:
+    """An archive of pages that were fetched at these times."""
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=False)
+        for url, time in times.items():
+            head = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            date = {"WARC-Date": time.strftime("%Y-%m-%dT%H:%M:%SZ")}
+            page = io.BytesIO(b"<title>A page</title>")
+            record = writer.create_warc_record(
+                url, "response", payload=page, http_headers=head, warc_headers_dict=date
+            )
+            writer.write_record(record)
+    return path
+
+
+@pytest.mark.parametrize("end", ["parquet", "jsonl"])
+def test_partitions_are_a_column_of_foreign_readers(end: str, tmp_path: Path) -> None:
+    """Rows of two days, in two commits; the second writer goes on behind the first."""
+    begin = datetime(2026, 11, 29, 12, 30, tzinfo=UTC)
+    times = {f"http://a.example/{number}": begin + timedelta(hours=number) for number in range(48)}
+    folder = tmp_path / "pages"
+
+    def write(urls: list[str], position: int) -> None:
+        sink = sink_of(f"{folder.as_uri()}/?format={end}&partition=day")
+        sink.attach(SinkJob("job-1", tmp_path / "sinks", "pages", ("url", "fetched_at")))
+        sink.check(fresh=False, is_ours=position > 1)
+        assert sink.open(0, 10) == position - 1
+        (batch,) = WarcSource(archived({url: times[url] for url in urls}, tmp_path / "a.warc")).read()
+        sink.write(_core.Parser(make_job({"seeds": urls[:1]})).parse(batch.responses), position)
+        sink.commit(position)
+        sink.close()
+
+    urls = list(times)
+    write(urls[:30], 1)
+    write(urls[30:], 2)
+    reader = "read_parquet" if end == "parquet" else "read_json"
+    files = f"{reader}('{folder}/*/*', hive_partitioning = true)"
+    rows = duckdb.execute(f"SELECT url, fetched_day::VARCHAR FROM {files} ORDER BY fetched_at").fetchall()
+    days = [time.date().isoformat() for time in times.values()]
+    assert rows == list(zip(urls, days, strict=True))
+    assert len(set(days)) == 3
+    with pytest.raises(SettingError, match="partition=day only"):
+        sink_of(f"{folder.as_uri()}/?format={end}&partition=host")
 
 
 @pytest.mark.parametrize("more", ["size=none", "size=0", "colour=red"])
