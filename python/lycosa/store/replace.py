@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 #: Error numbers for a full file system, and a full quota.
@@ -16,12 +17,16 @@ def is_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in FULL
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Replace a file's content: after a crash it has either the old or the new one. Raises OSError."""
+def replace_file(path: Path, content: bytes | Iterable[bytes]) -> None:
+    """Replace a file's content: after a crash it has either the old or the new one. Raises OSError.
+
+    content: may be pieces, of which one at a time is in memory.
+    """
     beside = path.with_name(path.name + ".new")
     try:
         with beside.open("wb") as file:
-            file.write(content)
+            file.writelines((content,) if isinstance(content, bytes) else content)
+            file.flush()
             sync_file(file.fileno())
         beside.replace(path)
     except OSError:

@@ -7,7 +7,12 @@ in ``NAME.cdxj.part``, in the order of the file; they are sorted when it is comp
 from __future__ import annotations
 
 import contextlib
+import heapq
+import io
 import sys
+import tempfile
+from pathlib import Path
+from typing import IO
 
 from lycosa import _core
 from lycosa.errors import SettingError
@@ -16,6 +21,9 @@ from lycosa.sink import SinkJob
 from lycosa.store.appended import AppendedSink
 from lycosa.store.json_lines import COMPRESSIONS
 from lycosa.store.replace import replace_file, sync_file
+
+#: Bytes of lines of an index that are sorted at once: of more, parts that are sorted are merged.
+SORTED = 64 << 20
 
 
 class WarcSink(AppendedSink):
@@ -64,8 +72,7 @@ class WarcSink(AppendedSink):
         """Complete the file and its index."""
         super().close()
         if self._lines.exists():
-            lines = sorted(self._lines.read_bytes().splitlines(keepends=True))
-            replace_file(self._index, b"".join(lines))
+            sort_lines(self._lines, self._index)
             self._lines.unlink()
 
     def remove(self) -> None:
@@ -77,11 +84,22 @@ class WarcSink(AppendedSink):
     def _cut_index(self, length: int) -> None:
         """Keep the lines of records within the file."""
         source = self._lines if self._lines.exists() else self._index
-        kept = b""
-        with contextlib.suppress(FileNotFoundError):
-            kept = b"".join(line for line in source.read_bytes().splitlines(keepends=True) if _offset(line) < length)
-        replace_file(self._lines, kept)
+        with source.open("rb") if source.exists() else io.BytesIO() as lines:
+            replace_file(self._lines, (line for line in lines if _offset(line) < length))
         self._index.unlink(missing_ok=True)
+
+
+def sort_lines(source: Path, into: Path, most: int = SORTED) -> None:
+    """Replace a file by the lines of another one, in the order of their bytes. most: bytes of lines in memory."""
+    with contextlib.ExitStack() as opened:
+        runs = list[IO[bytes]]()
+        with source.open("rb") as file:
+            while lines := file.readlines(most):
+                run = opened.enter_context(tempfile.TemporaryFile(dir=into.parent))
+                run.writelines(sorted(lines))
+                run.seek(0)
+                runs.append(run)
+        replace_file(into, heapq.merge(*runs))
 
 
 def _offset(line: bytes) -> int:
