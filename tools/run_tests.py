@@ -42,6 +42,8 @@ def main() -> int:
         [f"--ignore={TESTS / name}" for name in sorted(SHOWN | files)] + ["-o", "cache_dir=.pytest_cache/beside"],
     ]
     signal.signal(signal.SIGTERM, _end)
+    # A shell that runs this in the background has it ignored, and both halves would, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     OUTPUT.parent.mkdir(exist_ok=True)
     with OUTPUT.open("w+b") as output:
         running = [
