@@ -179,7 +179,7 @@ def _reading(report: Report, options: Options, cores: Cores, folder: Path) -> No
 
 def _again(report: Report, options: Options, cores: Cores, folder: Path) -> None:
     """`lycosa parse` with main texts, on one thread."""
-    from lycosa.again import Sources, parse_again
+    from lycosa.again import Run, Sources
     from lycosa.job import make_job
     from lycosa.sources import sources_of
 
@@ -190,7 +190,7 @@ def _again(report: Report, options: Options, cores: Cores, folder: Path) -> None
 
     def once(into: Path) -> float:
         sink = _opened(str(into / "again.jsonl"), into, fields)
-        return _timed(lambda: parse_again(job, Sources(sources_of(str(path))), [sink], lambda _: None))
+        return _timed(lambda: Run(job, Sources(sources_of(str(path))), [sink], lambda _: None).parse())
 
     with pinned(cores.client):
         seconds = [once(_fresh(folder)) for _ in range(QUICK_ROUNDS if options.quick else ROUNDS)]

@@ -7,19 +7,30 @@ is in them once.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from lycosa import _core
+from lycosa.errors import OutputAway
 from lycosa.job import Job
 from lycosa.memory import divided, shares
 from lycosa.records import Outcomes, Responses
 from lycosa.sink import Sink
 from lycosa.sources import Damage, Source
+from lycosa.store.follow import FIRST_PAUSE, LONGEST_PAUSE
+from lycosa.store.patient import Patience
+from lycosa.store.replace import is_full
+
+logger = logging.getLogger("lycosa")
+
+#: The disk that may be full, as in messages.
+PLACE = "the outputs"
 
 #: Bits of a position for the batches of a source: 500 records each.
 BATCHES = 40
@@ -37,6 +48,8 @@ class Sources:
         """Read nothing yet."""
         self.all = list(all_of_them)
         self.damages: list[Damage] = []
+        #: The position behind the last batch whose damages are known.
+        self._known = 0
         #: Which part of all was read.
         self.part = 0.0
 
@@ -45,7 +58,7 @@ class Sources:
         """The position after the last source."""
         return len(self.all) << BATCHES
 
-    def read(self, position: int) -> Iterator[tuple[Responses, int]]:
+    def read(self, position: int) -> Generator[tuple[Responses, int], None, None]:
         """Yield responses from a position on, which was yielded before or is 0, with the position behind them."""
         for number, source in enumerate(self.all):
             begin = number << BATCHES
@@ -55,7 +68,9 @@ class Sources:
             for count, batch in enumerate(source.read(), 1):
                 self.part = (number + min(batch.part, 1.0)) / len(self.all)
                 if begin + count > position:
-                    self.damages += batch.damages
+                    if begin + count > self._known:
+                        self.damages += batch.damages
+                        self._known = begin + count
                     yield batch.responses, begin + count
 
 
@@ -69,37 +84,120 @@ class Progress:
     positions: dict[str, int] = field(default_factory=dict)
 
 
-def parse_again(job: Job, sources: Sources, sinks: Sequence[Sink], tell: Callable[[Progress], None]) -> Progress:
-    """Parse all sources into sinks that were checked and attached. Raises StorageError; all that is committed stays.
+@dataclass(slots=True)
+class Output:
+    """An output of a run: its sink, and what of the sources it has."""
 
-    Reading, parsing and writing are done side by side. tell: is called after each batch.
-    """
-    positions = {sink.url: sink.open(0, sources.end) for sink in sinks}
-    pending, since = dict.fromkeys(positions, 0), dict.fromkeys(positions, time.monotonic())
-    progress = Progress(positions=positions)
-    with_links = any(sink.with_links for sink in sinks)
-    for outcomes, position in _ahead(_parsed(job, sources, min(positions.values()), with_links)):
-        progress.part, progress.damages = sources.part, len(sources.damages)
-        progress.pages += len(outcomes)
-        # Others may be further since the last run.
-        behind = [sink for sink in sinks if position > positions[sink.url]]
-        for sink in behind:
-            # A sink may empty what it gets.
-            given = Outcomes.decode(outcomes.encode()) if sink is not behind[-1] else outcomes
-            pending[sink.url] += sink.write(given, position) or 0
-            is_old = time.monotonic() - since[sink.url] >= sink.commit_seconds
-            if is_old or pending[sink.url] >= sink.commit_bytes:
-                sink.commit(position)
-                positions[sink.url], pending[sink.url], since[sink.url] = position, 0, time.monotonic()
-        tell(progress)
-    for sink in sinks:
-        sink.commit(sources.end)
-        positions[sink.url] = sources.end
-        sink.close()
-    return progress
+    sink: Sink
+    end: int
+    committed: int = 0
+    pending: int = 0
+    since: float = 0.0
+
+    def open(self) -> None:
+        """Go on behind what is committed: the rest is dropped, and given again."""
+        self.committed = self.sink.open(0, self.end)
+        self.pending, self.since = 0, time.monotonic()
+
+    def write(self, outcomes: Outcomes, position: int) -> bool:
+        """Write rows; returns whether so much is not committed that it should be."""
+        self.pending += self.sink.write(outcomes, position) or 0
+        is_old = time.monotonic() - self.since >= self.sink.commit_seconds
+        return is_old or self.pending >= self.sink.commit_bytes
+
+    def commit(self, position: int) -> None:
+        """Commit what was written."""
+        self.sink.commit(position)
+        self.committed, self.pending, self.since = position, 0, time.monotonic()
 
 
-def _parsed(job: Job, sources: Sources, position: int, with_links: bool) -> Iterator[tuple[Outcomes, int]]:
+class Run:
+    """Parses sources into sinks that were checked and attached: reads, parses and writes side by side."""
+
+    def __init__(self, job: Job, sources: Sources, sinks: Sequence[Sink], tell: Callable[[Progress], None]) -> None:
+        """Open the sinks; raises StorageError. tell: is called after each batch."""
+        self._job, self._sources, self._tell = job, sources, tell
+        self._outputs = [Output(sink, sources.end) for sink in sinks]
+        self._progress = Progress()
+        #: The position behind the last batch that was counted, and how often in a row the run was begun again.
+        self._counted, self._tries = 0, 0
+        self._patience = Patience(lambda: False)
+        self._open()
+
+    def parse(self) -> Progress:
+        """Parse all; raises StorageError: what is committed stays.
+
+        While an output is away, or a disk full, it waits; then it goes on where each output is.
+        """
+        is_open = True
+        while True:
+            try:
+                if not is_open:
+                    self._open()
+                self._pass()
+            except (OutputAway, OSError) as error:
+                is_open = False
+                self._wait(error)
+            else:
+                return self._progress
+
+    def _open(self) -> None:
+        """Open all sinks where they are."""
+        for output in self._outputs:
+            output.open()
+            self._progress.positions[output.sink.url] = output.committed
+
+    def _pass(self) -> None:
+        """Parse what is behind the first output, and give it to those that do not have it."""
+        with_links = any(output.sink.with_links for output in self._outputs)
+        begin = min(output.committed for output in self._outputs)
+        with contextlib.closing(_ahead(_parsed(self._job, self._sources, begin, with_links))) as batches:
+            for outcomes, position in batches:
+                self._count(len(outcomes), position)
+                # Others may be further since the last run.
+                behind = [output for output in self._outputs if position > output.committed]
+                for output in behind:
+                    # A sink may empty what it gets.
+                    given = Outcomes.decode(outcomes.encode()) if output is not behind[-1] else outcomes
+                    if output.write(given, position):
+                        self._commit(output, position)
+                self._tell(self._progress)
+        for output in self._outputs:
+            self._commit(output, self._sources.end)
+            output.sink.close()
+
+    def _count(self, pages: int, position: int) -> None:
+        """Count pages, those that are parsed again once."""
+        self._progress.part, self._progress.damages = self._sources.part, len(self._sources.damages)
+        if position > self._counted:
+            self._progress.pages += pages
+            self._counted = position
+
+    def _commit(self, output: Output, position: int) -> None:
+        """Commit an output: it answers, and has space."""
+        output.commit(position)
+        self._progress.positions[output.sink.url] = position
+        self._patience.written(PLACE)
+        if self._tries > 0:
+            logger.warning("outputs answer again")
+            self._tries = 0
+
+    def _wait(self, error: OutputAway | OSError) -> None:
+        """Wait until the next try; raises an error that does not pass by itself."""
+        if isinstance(error, OutputAway):
+            if self._tries == 0:
+                logger.warning("%s; it is tried again; Ctrl-C ends it, and the same command goes on", error)
+            time.sleep(min(FIRST_PAUSE * 2**self._tries, LONGEST_PAUSE))
+            self._tries += 1
+        elif not is_full(error):
+            raise error
+        else:
+            self._patience.wait(PLACE)
+
+
+def _parsed(
+    job: Job, sources: Sources, position: int, with_links: bool
+) -> Generator[tuple[Outcomes, int], None, None]:
     """Yield outcomes, and the position behind each batch of them."""
     memory = shares(job)
     # One parser of all: it learns the templates of sites while it parses.
@@ -114,7 +212,7 @@ def _parsed(job: Job, sources: Sources, position: int, with_links: bool) -> Iter
         yield _core.join_outcomes(done), behind
 
 
-def _ahead(items: Iterator[Item]) -> Iterator[Item]:
+def _ahead(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
     """Yield items that a thread of its own makes meanwhile."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="lycosa-parse")
     try:
@@ -124,3 +222,4 @@ def _ahead(items: Iterator[Item]) -> Iterator[Item]:
             yield item
     finally:
         thread.shutdown(wait=True, cancel_futures=True)
+        items.close()

@@ -132,8 +132,8 @@ class Running:
             if not is_new:
                 # Only now, so that a session that could not start changes nothing and is not taken for a crash.
                 self._write_record()
-            looked_at = (job, self._lanes, self._outputs, self.stages.frontier, self._log.end, self.report)
-            self._observer = Observer(*looked_at)
+            looked_at = (job, self._lanes, self._outputs, self.stages.frontier, self._log.end)
+            self._observer = Observer(*looked_at, self._patience.full, self.report)
             self._observer.serve()
         except BaseException:
             self._outputs.abandon()

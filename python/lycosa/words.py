@@ -9,10 +9,12 @@ SIMILAR = 0.65
 
 
 def counted(count: int, thing: str) -> str:
-    """``1 file``, ``2 files``, ``1,000 entries``."""
+    """``1 file``, ``2 files``, ``1,000 entries``, ``3 addresses``."""
     if count == 1:
         return f"1 {thing}"
-    return f"{count:,} {f'{thing[:-1]}ies' if thing.endswith('ry') else f'{thing}s'}"
+    if thing.endswith("ry"):
+        return f"{count:,} {thing[:-1]}ies"
+    return f"{count:,} {thing}{'es' if thing.endswith('ss') else 's'}"
 
 
 def by_count(counts: Mapping[str, int], most: int | None = None) -> str:

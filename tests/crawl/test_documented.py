@@ -49,6 +49,19 @@ def test_the_example_of_outputs_runs_as_pasted(tmp_path: Path) -> None:
     assert pyarrow.parquet.read_schema(tmp_path / "pages.parquet").names == ["url", "status", "title", "text"]
 
 
+def test_the_body_of_a_row_is_found_in_the_archive(tmp_path: Path) -> None:
+    example = examples_of("docs/outputs.md")[2]
+    assert example.count(SEED) == 1
+    with SimulatedInternet(hosts=3, pages=5, seed=3, speed=200) as net:
+        script = example.replace(SEED, f"job={str(net.job_file())!r},")
+        ran = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+    assert ran.returncode == 0, ran.stderr
+    table = pyarrow.parquet.read_table(tmp_path / "pages.parquet").to_pylist()
+    assert {line.split()[0] for line in ran.stdout.splitlines()} == {row["url"] for row in table if row["status"]}
+
+
 def test_the_examples_of_stages_of_ones_own_run_as_pasted(tmp_path: Path) -> None:
     requests, batches, stage, prices = examples_of("docs/extending.md")
     with SimulatedInternet(hosts=3, pages=3, speed=200) as net:

@@ -56,7 +56,7 @@ with told.open("w") as errors:
 
     def is_full():
         fill()
-        return "is full; free space and the crawl continues" in told.read_text()
+        return "is full; free space and it continues" in told.read_text()
 
     wait("tells", is_full)
     time.sleep(1.5)
@@ -139,7 +139,7 @@ def read(path: Path) -> list[tuple[str, int | None]]:
 def test_a_crawl_waits_for_space_and_goes_on(directory: str, output: str, tmp_path: Path) -> None:
     report, told = crawl(tmp_path, directory, output, "free")
     check(report, read(tmp_path / output.replace("disk", "after", 1)), repeats=0)
-    assert told.count("is full; free space and the crawl continues; Ctrl-C ends it") <= 4, "told once per full disk"
+    assert told.count("is full; free space and it continues; Ctrl-C ends it") <= 4, "told once per full disk"
 
 
 def test_a_crawl_that_is_ended_while_the_disk_is_full_goes_on_later(tmp_path: Path) -> None:

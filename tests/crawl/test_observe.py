@@ -23,7 +23,9 @@ from lycosa import LycosaError, Outcomes, Sink
 from lycosa.fetch import ScriptedFetch
 from lycosa.fetch.scripted import Answer
 from lycosa.observe.metrics import FAMILIES
+from lycosa.records import Requests
 from lycosa.simnet import SimulatedInternet
+from lycosa.stages import Frontier, Stages
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -47,7 +49,7 @@ def make(folder: Path, output: Any = None, **settings: Any) -> lycosa.Crawl:
         f"{SITE}/",
         directory=folder / "job",
         output=output or folder / "pages.jsonl",
-        stages=lambda stages: replace(stages, fetch=ScriptedFetch(answer)),
+        stages=settings.pop("stages", lambda stages: replace(stages, fetch=ScriptedFetch(answer))),
         user_agent="test/1.0 (me@example.org)",
         politeness={"host_interval": 0, "address_interval": 0, "share_clocks": False},
         **settings,
@@ -129,6 +131,32 @@ def test_an_output_that_hangs_is_named(tmp_path: Path, caplog: pytest.LogCapture
     assert told
     assert told[0].startswith("output hanging://here has not moved for ")
     assert any("hanging://here moves again" in record.getMessage() for record in caplog.records)
+
+
+class Withholding:
+    """A frontier that offers nothing for a while, without a reason."""
+
+    def __init__(self, frontier: Frontier, seconds: float) -> None:
+        self._frontier, self._seconds, self._until = frontier, seconds, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._frontier, name)
+
+    def take(self, max: int) -> Requests:
+        self._until = self._until or time.monotonic() + self._seconds
+        return self._frontier.take(max) if time.monotonic() > self._until else Requests()
+
+
+def test_a_frontier_that_offers_nothing_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def change(stages: Stages) -> Stages:
+        return replace(stages, fetch=ScriptedFetch(answer), frontier=Withholding(stages.frontier, 5.0))
+
+    with caplog.at_level(logging.INFO, "lycosa"):
+        settings = {"observe": {"stuck_after": 1}, "fetch": {"total_timeout": 1}}
+        assert sum(1 for _ in make(tmp_path, stages=change, **settings)) == PAGES + 1
+    told = [record.getMessage() for record in caplog.records if "mov" in record.getMessage()]
+    assert told[0].startswith("frontier has not moved for ")
+    assert told[0].endswith(": 1 URL to fetch, and 1 host without an answer of the resolver")
 
 
 @contextmanager

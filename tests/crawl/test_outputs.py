@@ -43,6 +43,7 @@ FILES = (
     "pages.jsonl.zst",
     "pages.csv",
     "pages.parquet",
+    "pages.arrows",
     "pages.sqlite",
     "pages.duckdb",
     "pages.warc.gz",
@@ -133,6 +134,9 @@ def urls_of(name: str, path: Path) -> list[str]:
     if name.endswith(".duckdb"):
         with duckdb.connect(path, read_only=True) as connection:
             return [url for (url,) in connection.execute("SELECT url FROM pages").fetchall()]
+    if name.endswith(".arrows"):
+        with pyarrow.ipc.open_stream(pyarrow.OSFile(str(path))) as batches:
+            return list(batches.read_all()["url"].to_pylist())
     if name.endswith(".warc.gz"):
         with path.open("rb") as file:
             return responses_in(file)
@@ -163,7 +167,8 @@ def test_every_output_has_each_row_once_whatever_is_killed(
     name, moments = database.new_database(), random.Random(3)  # noqa: S311
     table = f"{database.url(name, with_password=False)}?table=pages"
     bucket = f"s3://pages/crawl/?format=jsonl.gz&endpoint={object_store.address}"
-    outputs = [*(str(tmp_path / file) for file in FILES), table, bucket, f"delta://{tmp_path}/delta"]
+    days = f"file://{tmp_path}/days/?partition=day&size=50000"
+    outputs = [*(str(tmp_path / file) for file in FILES), table, bucket, days, f"delta://{tmp_path}/delta"]
     with SimulatedInternet(hosts=60, pages=15, seed=3, speed=20) as net:
         job, kills = net.job_file(), 0
         for _ in range(6):
@@ -185,6 +190,7 @@ def test_every_output_has_each_row_once_whatever_is_killed(
     assert sorted(found) == urls
     assert sorted(DeltaTable(tmp_path / "delta").to_pyarrow_table(columns=["url"])["url"].to_pylist()) == urls
     assert sorted(objects_of(object_store.address, "crawl")) == urls
+    assert sorted(urls_of("days", tmp_path / "days" / "fetched_day=*" / "*.parquet")) == urls
 
 
 def rows_of(path: Path) -> list[str]:

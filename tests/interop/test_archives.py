@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -147,7 +148,9 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("archives")
     found = {end: folder / f"pages.warc{end}" for end in ("", ".gz", ".zst")}
     with SimulatedInternet(hosts=20, pages=8, seed=5, speed=200) as net:
-        list(lycosa.crawl(job=net.job_file(), output=[*found.values(), folder / "pages.jsonl"]))
+        outputs = [*found.values(), folder / "pages.jsonl", folder / "pages.wacz"]
+        fields = ["url", "status", "body", "payload_digest"]
+        list(lycosa.crawl(job=net.job_file(), output=outputs, store={"fields": fields}))
     return found
 
 
@@ -179,6 +182,31 @@ def test_the_index_is_that_of_cdxj_indexer(end: str, archives: dict[str, Path]) 
     # It does not count the two line breaks behind a record that is not compressed.
     assert places(ours, 0 if end else 4) == places(made.getvalue())
     assert ours.splitlines() == sorted(ours.splitlines())
+
+
+def test_a_row_names_its_record_by_its_digest(archives: dict[str, Path]) -> None:
+    index = archives[".gz"].with_name("pages.warc.gz.cdxj").read_text(encoding="utf-8").splitlines()
+    digests: dict[str, set[str]] = {}
+    for entry in (json.loads(line.split(" ", 2)[2]) for line in index):
+        digests.setdefault(entry["url"], set()).add(entry["digest"])
+    rows = [json.loads(line) for line in (archives[""].parent / "pages.jsonl").read_bytes().splitlines()]
+    received = [row for row in rows if row["status"]]
+    assert len(received) > 100
+    assert all({row["payload_digest"]} == digests[row["url"]] for row in received)
+    assert all(row["payload_digest"] is None for row in rows if not row["status"])
+
+
+def test_a_wacz_is_valid_to_the_tool_of_its_specification(archives: dict[str, Path]) -> None:
+    path = archives[""].parent / "pages.wacz"
+    command = [str(Path(sys.executable).with_name("wacz")), "validate", "-f", str(path)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+    with zipfile.ZipFile(path) as package:
+        pages = [json.loads(line) for line in package.read("pages/pages.jsonl").splitlines()[1:]]
+        with package.open("archive/data.warc.gz") as records:
+            urls = {record.headers.get("WARC-Target-URI") for record in ArchiveIterator(records)}
+    assert len(pages) > 30
+    assert {page["url"] for page in pages} <= urls
 
 
 def places(index: str, less: int = 0) -> list[tuple[Any, ...]]:

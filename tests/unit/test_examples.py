@@ -269,7 +269,7 @@ def test_the_sink_waits_while_the_disk_is_full(
     urls = [f"{SITE}/{number:02}" for number in range(40)]
     crawled(sink, *urls, title="t" * 1_000)
     assert rows_of(tmp_path / "pages.db", "url") == [(url,) for url in urls]
-    assert "is full; free space and the crawl continues" in caplog.text
+    assert "is full; free space and it continues" in caplog.text
     assert "has space again" in caplog.text
 
 

@@ -59,7 +59,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Parse; 1 if something could not be read."""
-    from lycosa.again import Sources, parse_again
+    from lycosa.again import Run, Sources
     from lycosa.job import make_job
     from lycosa.sources import sources_of
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     with _claimed(folder):
         identity = _identity(folder, job, sources, fresh=args.fresh)
         sinks = _sinks(args.output, SinkJob(identity, folder, "", tuple(job.store.fields)), sources, args.fresh)
-        progress = parse_again(job, sources, sinks, _Told())
+        progress = Run(job, sources, sinks, _Told()).parse()
     for damage in sources.damages:
         print(f"lycosa: {damage.source}: at {damage.position}: {damage.text}", file=sys.stderr)
     if args.json:

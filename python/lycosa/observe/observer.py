@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.observe.balance import balance
-from lycosa.observe.stuck import Stuck, find_stuck
+from lycosa.observe.offers import Offers
+from lycosa.observe.stuck import Stuck, find_stuck, is_turning
 from lycosa.observe.watchdog import Watchdog
 from lycosa.store.replace import replace_file
 
@@ -32,11 +33,13 @@ class Observer:
         outputs: Outputs,
         frontier: Frontier,
         log_end: Callable[[], int],
+        full_disks: Callable[[], list[str]],
         report: Callable[[], dict[str, Any]],
     ) -> None:
-        """Look at nothing yet. log_end: returns the log's end. report: returns the crawl's report so far."""
+        """Look at nothing yet. log_end, full_disks and report: return what their names say."""
         self._job, self._lanes, self._outputs, self._frontier = job, lanes, outputs, frontier
-        self._log_end, self._report = log_end, report
+        self._log_end, self._full_disks, self._report = log_end, full_disks, report
+        self._offers = Offers()
         self._watchdog = Watchdog(self._look)
         self._served: StatusServer | None = None
         #: Whether nothing is fetched because outputs are too far behind.
@@ -70,7 +73,7 @@ class Observer:
         """Serve no more, and look at nothing any more: what is looked at keeps the log open."""
         if self._served is not None:
             self._served.close()
-        del self._report, self._log_end, self._outputs, self._frontier, self._lanes
+        del self._report, self._full_disks, self._log_end, self._outputs, self._frontier, self._lanes
 
     def stuck(self) -> list[Stuck]:
         """Return what did not move at the last look."""
@@ -102,9 +105,13 @@ class Observer:
         lanes = [lane.turns for lane in self._lanes]
         # A request may be given several proxies.
         longest = job.fetch.total_timeout * (job.proxies.tries if job.proxies.has_source else 1)
-        return find_stuck(
-            lanes, self._outputs.followers, self._frontier, after=job.observe.stuck_after, longest=longest
-        )
+        after = job.observe.stuck_after
+        found = find_stuck(lanes, self._outputs.followers, self._frontier, after=after, longest=longest)
+        if lanes:
+            # Lanes that wait for the caller, or in a stage, take nothing.
+            is_waited = self.held or bool(self._full_disks()) or not any(map(is_turning, lanes))
+            found += self._offers.find_stuck(self._frontier, is_waited=is_waited, longest=longest + after)
+        return found
 
 
 def check_sums(counts: dict[str, int], summary: dict[str, Any]) -> None:

@@ -12,6 +12,9 @@ from lycosa.observe.turns import Turns
 #: Turns in which a lane or an output waits for something else, as it should.
 WAITING = frozenset({"start", "caller", "queue", "idle", "full disk", "away"})
 
+#: Seconds in which each stage of a lane returns that is not held up.
+TURNING = 5.0
+
 
 class Stuck(NamedTuple):
     """Something that has not moved for long."""
@@ -71,3 +74,8 @@ def find_stuck(
         url, seconds = oldest
         found.append(Stuck("request", url, seconds, urlsplit(url).hostname, url))
     return found
+
+
+def is_turning(turns: Turns) -> bool:
+    """Whether a lane goes through its stages: those of one that has nothing to do return soon, too."""
+    return time.monotonic() - turns.since < TURNING

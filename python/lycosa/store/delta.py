@@ -152,12 +152,14 @@ class DeltaSink(Sink):
 
     def _table(self) -> DeltaTable | None:
         """The table, `None` if there is none."""
-        import deltalake
+        import deltalake.exceptions
 
         with self._working():
-            if not deltalake.DeltaTable.is_deltatable(self.place):
+            try:
+                # Not is_deltatable: it holds Python's lock while it waits for a store, and with it the crawl.
+                return deltalake.DeltaTable(self.place)
+            except deltalake.exceptions.TableNotFoundError:
                 return None
-            return deltalake.DeltaTable(self.place)
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[None]:

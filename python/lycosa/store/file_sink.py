@@ -102,7 +102,7 @@ class FileSink(Sink):
 
 def needs_bodies(fields: Collection[str]) -> bool:
     """Return whether these columns need bodies."""
-    return "body" in fields or "text" in fields
+    return not {"body", "payload_digest", "text"}.isdisjoint(fields)
 
 
 def set_needs(sink: Sink, fields: Collection[str]) -> None:

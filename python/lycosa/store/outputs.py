@@ -39,6 +39,8 @@ SCHEMES = {
     "delta+s3": "delta.DeltaSink",
     "delta+gs": "delta.DeltaSink",
     "delta+az": "delta.DeltaSink",
+    "grpc": "flight.FlightSink",
+    "grpc+tls": "flight.FlightSink",
 }
 
 #: Object stores; a folder is one if its URL says which files it has.

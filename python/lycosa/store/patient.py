@@ -37,7 +37,7 @@ class Patience:
             self._full[place] = self._full.get(place, 0) + 1
             first = self._full[place] == 1
         if first:
-            logger.warning("the disk of %s is full; free space and the crawl continues; Ctrl-C ends it", place)
+            logger.warning("the disk of %s is full; free space and it continues; Ctrl-C ends it", place)
         until = time.monotonic() + TRY
         while not self._stopping():
             if time.monotonic() >= until:
@@ -71,7 +71,7 @@ class Patience:
         with self._lock:
             tries = self._full.pop(place, 0)
         if tries:
-            logger.warning("the disk of %s has space again; the crawl continues", place)
+            logger.warning("the disk of %s has space again; it continues", place)
 
     def full(self) -> list[str]:
         """Return the paths whose disks are full."""

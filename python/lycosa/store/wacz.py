@@ -110,13 +110,13 @@ def pages(index: Path) -> Iterator[bytes]:
     """Yield the lines of a list of pages: HTML that was there, by the index."""
     yield json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All pages"}).encode() + b"\n"
     with index.open("rb") as lines:
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             _, stamp, told = line.split(b" ", 2)
             fields = json.loads(told)
             if str(fields.get("status")) == "200" and "html" in str(fields.get("mime")):
                 at = stamp.decode()
                 when = f"{at[:4]}-{at[4:6]}-{at[6:8]}T{at[8:10]}:{at[10:12]}:{at[12:14]}Z"
-                yield json.dumps({"url": fields["url"], "ts": when}).encode() + b"\n"
+                yield json.dumps({"id": str(number), "url": fields["url"], "ts": when}).encode() + b"\n"
 
 
 def _package(resources: list[dict[str, Any]]) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -102,3 +105,25 @@ def test_what_does_not_answer_at_the_start_keeps_the_crawl_from_starting(
 
     with pytest.raises(OutputAway):
         follow_to(Refuses(0))
+
+
+def test_a_store_that_never_answers_does_not_stop_other_threads() -> None:
+    """A library that holds Python's lock while it waits would stop the whole crawl; here the process is killed."""
+    script = """
+import os, socket, threading
+from lycosa.store.outputs import sink_of
+
+with socket.create_server(("127.0.0.1", 0)) as silent:
+    os.environ["AWS_ENDPOINT_URL"] = "http://{}:{}".format(*silent.getsockname())
+    for url in ("delta+s3://pages/table", f"s3://pages/objects/?endpoint={os.environ['AWS_ENDPOINT_URL']}"):
+        threading.Thread(target=sink_of(url).exists, daemon=True).start()
+        silent.accept()
+        threading.Event().wait(1.0)
+    print("moves", flush=True)
+    os._exit(0)
+"""
+    credentials = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
+    environment = {**os.environ, **credentials, "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}
+    command = [sys.executable, "-c", script]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, env=environment)
+    assert ran.stdout == "moves\n", ran.stderr

@@ -183,6 +183,17 @@ def test_a_table_of_delta_has_each_row_once(recorded: Recorded, tmp_path: Path) 
     assert sorted(read_delta(tmp_path / "pages")) == sorted(recorded.urls)
 
 
+def test_a_table_of_delta_in_an_object_store_has_each_row_once(
+    recorded: Recorded, object_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", object_store)
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    name = recorded.directory.path.parent.name
+    write_in_three(f"delta+s3://pages/{name}", recorded)
+    table = DeltaTable(f"s3://pages/{name}").to_pyarrow_table(columns=["url"])
+    assert sorted(table["url"].to_pylist()) == sorted(recorded.urls)
+
+
 @pytest.mark.parametrize("end", ["parquet", "jsonl.gz"])
 def test_objects_that_no_manifest_names_are_none(end: str, recorded: Recorded, object_store: str) -> None:
     prefix = f"{recorded.directory.path.parent.name}-{end}"

@@ -97,11 +97,6 @@ pub trait Columns: Sized + 'static {
 }
 
 impl<T> Column<T> {
-    /// Whether its values are computed from bodies.
-    pub fn needs_body(&self) -> bool {
-        matches!(self.get, Get::Bytes(..) | Get::DecodedText(..))
-    }
-
     /// The type of its values: `text`, `int`, `bigint`, `bool`, `time`, `json` or `bytes`.
     pub fn type_name(&self) -> &'static str {
         match self.get {

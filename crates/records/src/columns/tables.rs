@@ -326,6 +326,9 @@ columns! { Outcome:
     ["links"] Get::Texts(|outcome| links(outcome, |link| link.url.as_str())), set set_links;
     /// The body without content coding, as bytes. In JSON lines: the text under body, or other bytes under body_base64; the other key is null.
     ["body"] Get::Bytes(Outcome::page, |outcome| outcome.charset.as_deref());
+    /// SHA-1 of the body as it was received, as archives have it: WARC-Payload-Digest of a record, and digest of an index (.cdxj). So a row
+    /// names the record with its body, wherever that is. Not written unless store.fields names it.
+    also ["payload_digest"] Get::MaybeText(|outcome| outcome.received().and_then(|received| received.body.memory()).map(|body| lycosa_warc::sha1(&[body]).into()));
     /// The body decoded to text by its charset: for an HTML page the HTML with all tags, not the main text.
     /// Null if the body is not text, or is longer than parse.max_decoded_bytes in UTF-8. Not written unless
     /// store.fields names it.
