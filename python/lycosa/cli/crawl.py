@@ -82,9 +82,10 @@ def add_parser(subparsers: Any) -> None:
         "--output",
         action="append",
         metavar="OUT",
-        help="FILE.parquet, FILE.jsonl, DIRECTORY/ of Parquet files, a file: URL of these, or - for JSON lines to "
-        "standard output; may be repeated; none writes no output in this session, and recorded ones stay for the "
-        "next (default: the recorded ones, or DIR/pages.parquet)",
+        help="FILE.parquet, .arrows, .jsonl, .csv, .warc.gz, .wet.gz, .wacz, .sqlite or .duckdb; DIRECTORY/ of "
+        "Parquet; a URL: postgresql://, s3://, gs://, az://, file:///DIRECTORY/?format=, delta://, grpc:// "
+        "(docs/outputs.md); - for JSON lines to standard output; may be repeated; none writes no output in this "
+        "session, and recorded ones stay for the next (default: the recorded ones, or DIR/pages.parquet)",
     )
     add("--dir", metavar="DIR", help="the job directory (default: crawl-HOST of the first seed)")
     add("--job", metavar="FILE", help="job file (TOML) with settings")
