@@ -255,7 +255,8 @@ FORMATS = """\
   exception.)
 - An output that does not answer (a database that restarts, an object store that is away, a full disk) is tried again until it does. The
   crawl goes on until the output is `store.behind_bytes` behind the log; then nothing more is fetched until it has caught up. Both are told.
-- An output that exists and is not this crawl's is refused before anything is fetched; `--fresh` replaces it.
+- An output that exists and is not this crawl's is refused before anything is fetched; `--fresh` replaces it. (A server of Flight gets all
+  rows again.) A file is one output: two tables of it need two crawls.
 - Credentials come from the environment, as each provider's own tools read them. A URL with a password is refused, and none is ever told.
 - A text with characters that a database cannot hold (NUL in PostgreSQL) has U+FFFD in their place."""
 
@@ -296,7 +297,8 @@ AGAIN = """\
 reads pages that were fetched before, and writes them as a crawl does: nothing is fetched. A source is the directory of a crawl that has
 ended, a WARC or ARC file (of Lycosa, Common Crawl, Heritrix, wget), a WACZ file (of browsertrix), or a Parquet file with the columns `url`
 and `body` or `html`. All cores are used. The same command goes on where it was stopped. What cannot be read of a source is passed over,
-and told with its position; the exit status is 1 then. An output that does not answer, or a disk that is full, is waited for.
+and told with its position, by each later run as well; the exit status is 1 then. An output that does not answer is waited for once the run
+has begun, and a disk that is full from the beginning.
 
 `lycosa crawl --seeds FILE` starts from the URLs of such a file, of a CDXJ index, or of a list."""
 

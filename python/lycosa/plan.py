@@ -17,6 +17,7 @@ from lycosa.records import Request
 from lycosa.sink import Output, Sink
 from lycosa.store.directory import JobDirectory, Record
 from lycosa.store.file_sink import check_writable
+from lycosa.store.outputs import check_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,8 @@ def _check_places(plan: Plan) -> None:
         check_writable("directory", place.path)
         if plan.fresh and place.writer() is not None:
             raise place.in_use()
-    urls = [sink.url for sink in plan.outputs]
+    check_apart(plan.outputs)
     for sink in plan.outputs:
-        if urls.count(sink.url) > 1:
-            raise SettingError("output", sink.url, "each output once")
         sink.check(fresh=plan.fresh, is_ours=_is_ours(plan, sink))
 
 

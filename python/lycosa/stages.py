@@ -48,6 +48,12 @@ class Frontier(Protocol):
     def wait(self) -> float:
         """Return the seconds until there may be something to take; at most 0.05."""
 
+    def due(self) -> float | None:
+        """Return in how many seconds there is something to take, 0 or less: now; `None`: nobody knows.
+
+        Nobody does while only outcomes, or answers to names, can change what is to be taken.
+        """
+
     def counts(self) -> dict[str, int]:
         """Return counts for progress and reports."""
 

@@ -51,8 +51,7 @@ def make(folder: Path, output: Any = None, **settings: Any) -> lycosa.Crawl:
         output=output or folder / "pages.jsonl",
         stages=settings.pop("stages", lambda stages: replace(stages, fetch=ScriptedFetch(answer))),
         user_agent="test/1.0 (me@example.org)",
-        politeness={"host_interval": 0, "address_interval": 0, "share_clocks": False},
-        **settings,
+        **({"politeness": {"host_interval": 0, "address_interval": 0, "share_clocks": False}} | settings),
     )
 
 
@@ -241,3 +240,15 @@ def test_only_some_urls_are_traced(tmp_path: Path) -> None:
 def test_a_collector_that_is_away_does_not_hold_the_crawl(tmp_path: Path) -> None:
     address = f"http://127.0.0.1:{free_port()}/v1/traces"
     assert sum(1 for _ in make(tmp_path, observe={"traces": address, "trace_share": 1.0})) == PAGES + 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"frontier": {"shards": 2}}])
+def test_a_crawl_that_is_polite_is_not_stuck(
+    settings: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A pause longer than what is taken for stuck: before the first request, and between two, also in one shard."""
+    politeness = {"host_interval": 4, "address_interval": 4, "share_clocks": False}
+    settings |= {"politeness": politeness, "observe": {"stuck_after": 1}, "fetch": {"total_timeout": 1}}
+    with caplog.at_level(logging.INFO, "lycosa"):
+        assert sum(1 for _ in make(tmp_path, max_pages=2, **settings)) == 2
+    assert not [record for record in caplog.records if "moved" in record.getMessage()]

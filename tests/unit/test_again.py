@@ -7,10 +7,12 @@ import gzip
 import json
 import logging
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from lycosa import again
 from lycosa.again import Run, Sources
 from lycosa.errors import OutputAway, StorageError
 from lycosa.job import make_job
@@ -28,17 +30,17 @@ class Mine(Sink):
 
     commit_seconds = 0.0
 
-    def __init__(self, **errors: list[Exception]) -> None:
+    def __init__(self, **errors: list[Exception | None]) -> None:
         super().__init__("mine://pages")
-        self.errors, self.pending, self.pages, self.calls = errors, list[str](), list[str](), 0
+        self.errors, self.pending, self.pages, self.opened = errors, list[str](), list[str](), 0
 
     def open(self, first: int, end: int) -> int:
         self.pending.clear()
+        self.opened += 1
         self._raise("open")
         return super().open(first, end)
 
     def write(self, outcomes: Outcomes, position: int) -> int | None:
-        self.calls += 1
         self.pending += [outcome.url for outcome in outcomes]
         self._raise("write")
         return None
@@ -57,8 +59,8 @@ class Mine(Sink):
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(again, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(again, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(patient, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(patient, "LONGEST_PAUSE", 0.01)
     monkeypatch.setattr(patient, "TRY", 0.01)
 
 
@@ -104,7 +106,7 @@ FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     ],
 )
 def test_an_output_that_comes_back_has_each_page_once_and_so_have_the_others(
-    archive: Path, tmp_path: Path, errors: dict[str, list[Exception]]
+    archive: Path, tmp_path: Path, errors: dict[str, list[Exception | None]]
 ) -> None:
     mine, other = Mine(**{name: list(some) for name, some in errors.items()}), sink_of(str(tmp_path / "b.jsonl"))
     run, sources = run_of(archive, tmp_path, mine, other)
@@ -124,8 +126,39 @@ def test_it_is_told_once_while_it_lasts_and_when_it_is_over(
     run.parse()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
         "mine://pages: nobody listens; it is tried again; Ctrl-C ends it, and the same command goes on",
-        "outputs answer again",
+        "output mine://pages answers again",
     ]
+
+
+def test_each_output_that_is_away_is_told(archive: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    mine, other = Mine(write=[None, AWAY]), Mine(write=[None, None, None, OutputAway("other://pages: gone")])
+    other.url = "other://pages"
+    run, _ = run_of(archive, tmp_path, mine, other)
+    run.parse()
+    assert mine.pages == other.pages == URLS
+    told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [text.partition(";")[0] for text in told] == [
+        "mine://pages: nobody listens",
+        "output mine://pages answers again",
+        "other://pages: gone",
+        "output other://pages answers again",
+    ]
+
+
+def test_an_output_that_is_complete_is_left_alone(archive: Path, tmp_path: Path) -> None:
+    mine, other = Mine(), Mine(commit=[AWAY, AWAY])
+    mine.commit_seconds = other.commit_seconds = 3_600.0
+    other.url = "other://pages"
+    run, _ = run_of(archive, tmp_path, mine, other)
+    run.parse()
+    assert mine.pages == other.pages == URLS
+    assert mine.opened == 1
+
+
+def test_a_full_disk_is_waited_for_from_the_beginning(archive: Path, tmp_path: Path) -> None:
+    run, _ = run_of(archive, tmp_path, mine := Mine(open=[FULL, FULL]))
+    run.parse()
+    assert mine.pages == URLS
 
 
 @pytest.mark.parametrize("error", [StorageError("mine://pages: refused"), PermissionError("no"), AWAY])
@@ -139,3 +172,29 @@ def test_what_does_not_pass_ends_it_and_what_is_away_from_the_beginning_too(
         run, _ = run_of(archive, tmp_path, Mine(write=[error]))
         with pytest.raises(type(error)):
             run.parse()
+
+
+def test_ctrl_c_ends_it_also_while_an_output_hangs(archive: Path, tmp_path: Path) -> None:
+    """Its library may wait in C, where a signal does not reach Python."""
+    script = f"""
+import time
+from lycosa import cli
+from lycosa.store import outputs
+
+class Hangs(outputs.Sink):
+    def write(self, outcomes, position):
+        print("hangs", flush=True)
+        while True:  # as a library in C: what the signal raises goes to the main thread
+            time.sleep(0.1)
+
+outputs.sink_of = lambda url: Hangs("mine://pages")
+raise SystemExit(cli.main(["parse", {str(archive)!r}, "-o", "mine://pages", "--dir", {str(tmp_path / "parse")!r}]))
+"""
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
+        assert ran.stdout is not None
+        assert ran.stdout.readline() == "hangs\n"
+        ran.send_signal(signal.SIGINT)
+        _, told = ran.communicate(timeout=30)
+    assert ran.returncode == 130, told
+    assert "Traceback" not in told

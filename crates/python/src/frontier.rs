@@ -537,6 +537,15 @@ impl Frontier {
         py.detach(|| self.longest_wait())
     }
 
+    /// Seconds until there is something to take, at the earliest, of the job's time; below 0: it has been there for so long, or since
+    /// ever; `None`: only outcomes or answers to names can change that.
+    fn due(&self, py: Python<'_>) -> Option<f64> {
+        py.detach(|| {
+            let due = lock(&self.core.state).due_at()?;
+            Some(due as f64 / 1e6 - self.clock.now() as f64 / 1e6)
+        })
+    }
+
     /// Numbers for progress and reports.
     fn counts(&self, py: Python<'_>) -> HashMap<&'static str, u64> {
         let counts = py.detach(|| lock(&self.core.state).counts());

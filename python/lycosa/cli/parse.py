@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
-import hashlib
 import json
 import sys
 import time
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.job_arguments import add_job_arguments, given_settings
-from lycosa.errors import JobInUse, SettingError
+from lycosa.errors import SettingError
 from lycosa.sink import Sink, SinkJob
-from lycosa.sources import BATCHES_VERSION
-from lycosa.store.replace import replace_file
 from lycosa.words import counted
 
 if TYPE_CHECKING:
-    from lycosa.again import Progress, Sources
-    from lycosa.job import Job
-
-#: The file with what is parsed in a directory.
-STATE = "parse.json"
+    from lycosa.again import Progress
+    from lycosa.sources import Source
 
 #: Seconds between two lines of progress.
 TELL = 2.0
@@ -61,16 +52,21 @@ def run(args: argparse.Namespace) -> int:
     """Parse; 1 if something could not be read."""
     from lycosa.again import Run, Sources
     from lycosa.job import make_job
+    from lycosa.parsed import Parsed, claimed
     from lycosa.sources import sources_of
 
     settings = given_settings(args)
     settings.setdefault("seeds", ["http://archive.invalid/"])
-    job, sources = make_job(settings), Sources([source for name in args.source for source in sources_of(name)])
+    job, read = make_job(settings), [source for name in args.source for source in sources_of(name)]
     folder = Path(args.dir)
-    folder.mkdir(parents=True, exist_ok=True)
-    with _claimed(folder):
-        identity = _identity(folder, job, sources, fresh=args.fresh)
-        sinks = _sinks(args.output, SinkJob(identity, folder, "", tuple(job.store.fields)), sources, args.fresh)
+    with claimed(folder):
+        parsed = Parsed(folder, job, read, fresh=args.fresh)
+        sinks = _sinks(args.output, SinkJob(parsed.id, folder, "", tuple(job.store.fields)), read, args.fresh)
+        sources = Sources(read, parsed.damages(), parsed.note)
+        parsed.save()
+        if args.fresh:
+            for sink in sinks:
+                sink.remove()
         progress = Run(job, sources, sinks, _Told()).parse()
     for damage in sources.damages:
         print(f"lycosa: {damage.source}: at {damage.position}: {damage.text}", file=sys.stderr)
@@ -82,60 +78,21 @@ def run(args: argparse.Namespace) -> int:
     return 1 if sources.damages else 0
 
 
-@contextlib.contextmanager
-def _claimed(folder: Path) -> Iterator[None]:
-    """Have a directory alone. Raises JobInUse if another run has it."""
-    with (folder / "lock").open("ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise JobInUse(f"{folder}: another lycosa parse writes there; --dir names another directory") from None
-        yield
-
-
-def _identity(folder: Path, job: Job, sources: Sources, *, fresh: bool) -> str:
-    """Return the name of what is parsed in a directory, by which outputs know their own.
-
-    Raises SettingError for sources or settings that are not those with which the directory was begun.
-    """
-    states = [[str(Path(source.name).absolute()), source.state()] for source in sources.all]
-    settings = hashlib.sha256(job.model_dump_json().encode()).hexdigest()
-    file, known = folder / STATE, None
-    if not fresh and file.exists():
-        known = json.loads(file.read_bytes())
-        again = f"--fresh parses all again, another --dir parses apart from {folder}"
-        if known["version"] != BATCHES_VERSION:
-            raise SettingError("--dir", folder, f"a directory that this version of lycosa parse began; {again}")
-        for number, before in enumerate(known["sources"]):
-            if states[number : number + 1] != [before]:
-                given = states[number][0] if number < len(states) else "none"
-                raise SettingError("source", given, f"{before[0]}, as it was when this was begun; {again}")
-        if known["settings"] != settings:
-            raise SettingError("settings", "others", f"those with which this was begun; {again}")
-    identity = str(known["id"]) if known is not None else uuid.uuid4().hex[:16]
-    content = {"version": BATCHES_VERSION, "id": identity, "settings": settings, "sources": states}
-    replace_file(file, json.dumps(content).encode())
-    return identity
-
-
-def _sinks(outputs: Sequence[str], sink_job: SinkJob, sources: Sources, fresh: bool) -> list[Sink]:
+def _sinks(outputs: Sequence[str], sink_job: SinkJob, sources: Sequence[Source], fresh: bool) -> list[Sink]:
     """Return the sinks of all outputs, checked before the first is changed. Raises SettingError."""
-    from lycosa.store.outputs import sink_of
+    from lycosa.store.outputs import check_apart, sink_of
 
-    sinks, read = list[Sink](), {Path(source.name.partition("!")[0]).resolve() for source in sources.all}
+    sinks, read = list[Sink](), {Path(source.name.partition("!")[0]).resolve() for source in sources}
     for output in outputs:
         sink = sink_of(output)
         path = getattr(sink, "path", None)
         if path is not None and path.resolve() in read:
             raise SettingError("output", output, "a file that is not read")
-        if any(sink.url == other.url for other in sinks):
-            raise SettingError("output", output, "each output once")
+        sinks.append(sink)
+    check_apart(sinks)
+    for sink in sinks:
         sink.attach(sink_job._replace(name=sink.url))
         sink.check(fresh=fresh, is_ours=sink.committed() is not None)
-        sinks.append(sink)
-    for sink in sinks:
-        if fresh:
-            sink.remove()
     return sinks
 
 

@@ -173,6 +173,10 @@ class Shards:
         """The shortest wait of a shard."""
         return min(shard.wait() for shard in self._all)
 
+    def due(self) -> float | None:
+        """In how many seconds a shard has something to take."""
+        return min((due for shard in self._all if (due := shard.due()) is not None), default=None)
+
     def snapshots(self) -> list[int]:
         """Positions at which every shard has a snapshot."""
         positions = [set(shard.snapshots()) for shard in self._all]

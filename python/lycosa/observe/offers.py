@@ -15,11 +15,11 @@ class Offering(Protocol):
     def counts(self) -> dict[str, int]:
         """Its numbers."""
 
+    def due(self) -> float | None:
+        """In how many seconds there is something to take."""
+
     def suspensions(self) -> list[dict[str, Any]]:
         """Why the crawl is suspended."""
-
-    def failing(self, max: int) -> list[tuple[str, str, int, float]]:
-        """Hosts that fail."""
 
     def doubted_since(self) -> float | None:
         """Since when outcomes may be a captive portal's."""
@@ -40,24 +40,27 @@ class Offers:
         """
         now, counts = time.monotonic(), frontier.counts()
         ended = counts["done"] + counts["failed"] + counts["refused"]
-        if is_waited or ended != self._ended or _reason(frontier, counts):
+        if is_waited or ended != self._ended or _has_reason(frontier, counts):
             self._since, self._ended = now, ended
         seconds = now - self._since
-        return [Stuck("frontier", _told(counts), seconds)] if seconds > longest else []
+        return [Stuck("frontier", _told(frontier, counts), seconds)] if seconds > longest else []
 
 
-def _reason(frontier: Offering, counts: dict[str, int]) -> bool:
-    """Whether it may offer nothing for now."""
-    if counts["waiting"] == 0 or counts["leased"] > 0 or counts["next_turn_us"] > 0:
+def _has_reason(frontier: Offering, counts: dict[str, int]) -> bool:
+    """Whether it may offer nothing for now: politeness, retries and suspensions have a time at which they end."""
+    if counts["waiting"] == 0 or counts["leased"] > 0:
         return True
-    return bool(frontier.suspensions() or frontier.failing(1)) or frontier.doubted_since() is not None
+    due = frontier.due()
+    if due is not None and due > 0:
+        return True
+    return bool(frontier.suspensions()) or frontier.doubted_since() is not None
 
 
-def _told(counts: dict[str, int]) -> str:
+def _told(frontier: Offering, counts: dict[str, int]) -> str:
     """What it does instead."""
     waiting = f"{counted(counts['waiting'], 'URL')} to fetch"
-    if counts["ready"] > 0:
-        return f"{waiting}, {counted(counts['ready'], 'address')} may be asked, and nothing is taken"
+    if frontier.due() is not None:
+        return f"{waiting}, something may be taken, and nothing is"
     if counts["unresolved"] > 0:
         return f"{waiting}, and {counted(counts['unresolved'], 'host')} without an answer of the resolver"
     return f"{waiting}, and none of them has a turn"

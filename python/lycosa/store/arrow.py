@@ -23,22 +23,27 @@ class ArrowSink(AppendedSink):
         require_library(self.url)
         super().check(fresh=fresh, is_ours=is_ours)
 
+    def open(self, first: int, end: int) -> int:
+        """See ``lycosa.sink.Sink``. The schema is there before the first row, so that the file can be read."""
+        import pyarrow
+
+        position = super().open(first, end)
+        if self._written[1] == 0:
+            assert self._file is not None, "opened before"
+            with pyarrow.RecordBatchReader.from_stream(Outcomes().columns(self.fields)) as reader:
+                self._file.write(reader.schema.serialize())
+            self._file.flush()
+            self._written = (position, self._file.tell())
+        return position
+
     def append(self, outcomes: Outcomes, offset: int) -> int:
-        """Write a batch, behind the schema if it is the first one."""
+        """Write batches."""
         import pyarrow
 
         assert self._file is not None, "opened before"
         with pyarrow.RecordBatchReader.from_stream(outcomes.take_columns(self.fields)) as reader:
             self._file.seek(offset)
-            if offset == 0:
-                self._file.write(reader.schema.serialize())
             for batch in reader:
                 if batch.num_rows > 0:
                     self._file.write(batch.serialize())
         return self._file.tell() - offset
-
-    def close(self) -> None:
-        """A crawl without rows has an output without rows."""
-        if self._file is not None and self._written[1] == 0:
-            self.append(Outcomes(), 0)
-        super().close()

@@ -3,7 +3,8 @@
 Rows between two commits are one call of DoPut, whose descriptor has the path ``NAME``; a server keeps them when the
 call ends without an error. The position is stored after that, in the job directory: so each row arrives, and after a
 crash between the two once more, as the same ``url`` and ``fetched_at``. Each batch has metadata for servers that drop
-what they have: ``{"job": …, "position": …}``, the position of the log behind it. A token comes from the environment.
+what they have: ``{"job": …, "position": …}``, the position of the log behind it, which batches may have in common. A
+token comes from the environment.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import json
+import logging
 import os
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -24,13 +27,15 @@ from lycosa.store.parquet import require_library
 
 if TYPE_CHECKING:
     import pyarrow
-    from pyarrow.flight import FlightCallOptions, FlightClient, FlightDescriptor
+    from pyarrow.flight import FlightCallOptions, FlightClient, FlightDescriptor, FlightMetadataReader
+
+logger = logging.getLogger("lycosa")
 
 #: The variable of the environment with a token.
 TOKEN = "LYCOSA_FLIGHT_TOKEN"  # noqa: S105  # a name
 
-#: Seconds within which a server answers before a crawl starts.
-ANSWERS = 10
+#: Seconds within which a server answers a question, and takes the rows of a commit.
+ANSWERS, TAKES = 10.0, 120.0
 
 
 class FlightSink(Sink):
@@ -65,15 +70,18 @@ class FlightSink(Sink):
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError without pyarrow, or for a token that everybody could read; OutputAway without answer."""
         require_library(self.url)
-        if os.environ.get(TOKEN) and not self._is_encrypted and not _is_local(self._host):
+        token = os.environ.get(TOKEN, "")
+        if not (token.isascii() and token.isprintable()):
+            raise SettingError(TOKEN, "***", "letters, digits and signs of ASCII, without line breaks")
+        if token and not self._is_encrypted and not _is_local(self._host):
             raise SettingError("output", self.url, f"grpc+tls://…, since {TOKEN} is set, or a server of this machine")
-        with self._working():
-            self._connected().wait_for_available(timeout=ANSWERS)
+        self._ask()
 
     def open(self, first: int, end: int) -> int:
-        """Drop what was not committed; see ``lycosa.sink.Sink``."""
+        """Drop what was not committed; see ``lycosa.sink.Sink``. Raises OutputAway before rows are made in vain."""
         self._drop()
         self._pending.clear()
+        self._ask()
         return super().open(first, end)
 
     def write(self, outcomes: Outcomes, position: int) -> int:
@@ -94,11 +102,17 @@ class FlightSink(Sink):
         if self._pending:
             with self._working():
                 schema = self._pending[0][0].schema
-                writer, _ = self._connected().do_put(self._descriptor(), schema, self._options())
-                for batch, told in self._pending:
-                    writer.write_with_metadata(batch, told)
-                writer.done_writing()
-                writer.close()  # waits for the server, and raises its error
+                writer, told = self._connected().do_put(self._descriptor(), schema, self._options(TAKES))
+                # A server that acknowledges batches waits until that is read.
+                reading = threading.Thread(target=_read_all, args=(told,), name="lycosa-flight", daemon=True)
+                reading.start()
+                try:
+                    for batch, metadata in self._pending:
+                        writer.write_with_metadata(batch, metadata)
+                    writer.done_writing()
+                finally:
+                    reading.join()
+                writer.close()  # raises the server's error
             self._pending.clear()
         super().commit(position)
 
@@ -120,12 +134,26 @@ class FlightSink(Sink):
 
         return FlightDescriptor.for_path(*self._path)
 
-    def _options(self) -> FlightCallOptions:
-        """The token, if there is one."""
+    def _options(self, seconds: float) -> FlightCallOptions:
+        """The time that a call may take, and the token, if there is one."""
         from pyarrow.flight import FlightCallOptions
 
         token = os.environ.get(TOKEN)
-        return FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())] if token else [])
+        headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
+        return FlightCallOptions(timeout=seconds, headers=headers)
+
+    def _ask(self) -> None:
+        """Ask the server for anything. Raises OutputAway without an answer, StorageError if it refuses the token."""
+        import pyarrow
+        from pyarrow import flight
+
+        with self._working():
+            try:
+                next(iter(self._connected().list_flights(options=self._options(ANSWERS))), None)
+            except (*_away(), flight.FlightUnauthenticatedError):
+                raise
+            except pyarrow.ArrowException as error:
+                logger.debug("%s: has no list: %s", self.url, error)
 
     def _drop(self) -> None:
         """Close the connection."""
@@ -141,7 +169,7 @@ class FlightSink(Sink):
 
         try:
             yield
-        except (flight.FlightUnavailableError, flight.FlightTimedOutError, flight.FlightCancelledError) as error:
+        except _away() as error:
             self._drop()
             raise OutputAway(f"{self.url}: {_first_line(error)}") from None
         except (flight.FlightUnauthenticatedError, flight.FlightUnauthorizedError) as error:
@@ -151,6 +179,22 @@ class FlightSink(Sink):
         except (pyarrow.ArrowException, OSError) as error:
             self._drop()
             raise StorageError(f"{self.url}: {_first_line(error)}") from None
+
+
+def _away() -> tuple[type[Exception], ...]:
+    """Errors of a server that does not answer."""
+    from pyarrow import flight
+
+    return flight.FlightUnavailableError, flight.FlightTimedOutError, flight.FlightCancelledError
+
+
+def _read_all(told: FlightMetadataReader) -> None:
+    """Read what a server tells of batches, to its end; the writer raises what goes wrong."""
+    import pyarrow
+
+    with contextlib.suppress(pyarrow.ArrowException):
+        while told.read() is not None:
+            pass
 
 
 def _first_line(error: BaseException) -> str:

@@ -11,6 +11,7 @@ from lycosa.errors import LycosaError, OutputAway, StorageError, StorageFull
 from lycosa.observe.turns import Turns
 from lycosa.sink import Sink
 from lycosa.stages import Follow, Log
+from lycosa.store import patient
 from lycosa.store.patient import Patience
 from lycosa.store.replace import is_full
 from lycosa.store.restart import gap
@@ -24,8 +25,8 @@ PAUSE = 0.2
 #: Seconds after which an output that does not return is left behind at the end, and between looks at it.
 LONGEST_CALL, LOOK = 300.0, 1.0
 
-#: Seconds until an output that does not answer is tried again, at first and at most; and further tries at the end.
-FIRST_PAUSE, LONGEST_PAUSE, LAST_TRIES = 1.0, 30.0, 5
+#: Further tries of an output that does not answer, at the end.
+LAST_TRIES = 5
 
 
 class Follower:
@@ -202,12 +203,12 @@ class Follower:
             if self._last_tries < 0:
                 text = f"{error}; its missing rows are in the log and are added next time"
                 raise StorageError(text) from None
-        self._sleep(min(FIRST_PAUSE * 2 ** (self._tries - 1), LONGEST_PAUSE))
+        self._sleep(patient.pause_after(self._tries))
 
     def _sleep(self, seconds: float) -> None:
         """Wait; at the end of the crawl a second at most."""
         if self._ending.wait(seconds):
-            time.sleep(min(seconds, FIRST_PAUSE))
+            time.sleep(min(seconds, patient.FIRST_PAUSE))
 
     def _is_back(self) -> None:
         """Take note that the output was committed."""

@@ -38,11 +38,14 @@ MANIFEST = "_lycosa.json"
 #: Where a machine of a provider has its credentials: who is asked there has none of their own.
 METADATA = "169.254.169.254"
 
-#: The column of the prefixes of partitions, and its value for rows without a time, as Hive has it.
-DAY, NO_DAY = "fetched_day", "__HIVE_DEFAULT_PARTITION__"
+#: The column of the prefixes of partitions.
+DAY = "fetched_day"
 
 #: Names of objects with rows: from which position of the log on. An index beside an archive names it.
-OWN = re.compile(rf"({DAY}=(\d{{4}}-\d\d-\d\d|{NO_DAY})/)?\d{{20}}\.")
+OWN = re.compile(rf"({DAY}=\d{{4}}-\d\d-\d\d/)?\d{{20}}\.")
+
+#: Partitions whose files are open at a time: a process has as few as 1,024 files.
+OPEN = 100
 
 
 class SinkOf(Protocol):
@@ -76,15 +79,17 @@ class ObjectSink(Sink):
         self.commit_bytes = self._number(options, "size", self.commit_bytes)
         self.commit_seconds = self._number(options, "seconds", int(self.commit_seconds))
         partition = options.pop("partition", None)
-        if options or partition not in (None, "day"):
-            raise SettingError("output", url, "?format=, size=, seconds=, endpoint= and partition=day only")
+        if options or partition not in (None, "day") or parts.fragment:
+            raise SettingError("output", url, "?format=, size=, seconds=, endpoint= and partition=day only; # as %23")
         self._has_partitions = partition is not None
         self._base = parts._replace(query="", path=parts.path.rstrip("/") + "/").geturl()
         self._is_folder, self._local = parts.scheme.lower() == "file", unquote(parts.path)
         self._sink_of = sink_of
         self._made: obstore.store.ObjectStore | None = None
-        #: Files in progress, by the prefixes of their partitions.
+        #: Files in progress, by the prefixes of their partitions, those that were written last at the end; and how
+        #: many files each partition has since the last commit.
         self._inner: dict[str, Sink] = {}
+        self._parts: dict[str, int] = {}
         self._uploaded: list[Uploaded] = []
         self._start = 0
 
@@ -105,7 +110,7 @@ class ObjectSink(Sink):
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
-        inner = self._part("", 0)
+        inner = self._part("", f"{0:020}")
         self.with_body, self.with_links = inner.with_body, inner.with_links
         self.rows, self.bytes = inner.rows, inner.bytes
 
@@ -150,11 +155,9 @@ class ObjectSink(Sink):
             return 0
         count = 0
         for prefix, rows in self._divided(outcomes):
-            if prefix not in self._inner:
-                (self._folder() / prefix).mkdir(parents=True, exist_ok=True)
-                self._inner[prefix] = self._part(prefix, self._start)
-                self._inner[prefix].open(0, 0)
-            count += self._inner[prefix].write(rows, position) or 0
+            inner = self._inner.pop(prefix, None) or self._begun(prefix, position)
+            self._inner[prefix] = inner
+            count += inner.write(rows, position) or 0
         return count
 
     def commit(self, position: int) -> None:
@@ -199,17 +202,30 @@ class ObjectSink(Sink):
         import pyarrow.compute
 
         times = pyarrow.RecordBatchReader.from_stream(outcomes.columns(["fetched_at"])).read_all()["fetched_at"]
-        days = pyarrow.compute.fill_null(pyarrow.compute.strftime(times, "%Y-%m-%d"), NO_DAY)
+        # Not strftime, which needs a data base of time zones, also for UTC.
+        days = times.cast(pyarrow.timestamp("us")).cast(pyarrow.date32(), safe=False).cast(pyarrow.string())
         found = days.unique().to_pylist()
         if len(found) == 1:
             return [(f"{DAY}={found[0]}/", outcomes)]
         masks = [pyarrow.compute.equal(days, day).to_pylist() for day in found]
         return [(f"{DAY}={day}/", outcomes.select(mask)) for day, mask in zip(found, masks, strict=True)]
 
-    def _part(self, prefix: str, start: int) -> Sink:
+    def _begun(self, prefix: str, position: int) -> Sink:
+        """Begin a file of a partition. Too many are open: the one that was written longest ago is completed."""
+        if len(self._inner) >= OPEN:
+            oldest = self._inner.pop(next(iter(self._inner)))
+            oldest.commit(position)
+            oldest.close()
+        (self._folder() / prefix).mkdir(parents=True, exist_ok=True)
+        number = self._parts[prefix] = self._parts.get(prefix, 0) + 1
+        inner = self._part(prefix, f"{self._start:020}" if number == 1 else f"{self._start:020}.{number}")
+        inner.open(0, 0)
+        return inner
+
+    def _part(self, prefix: str, name: str) -> Sink:
         """The sink of a file in progress."""
         folder = self._folder() / prefix
-        sink = self._sink_of(str(folder / f"{start:020}.{self._end}"))
+        sink = self._sink_of(str(folder / f"{name}.{self._end}"))
         sink.attach(self.job._replace(folder=folder, name="part"))
         return sink
 
@@ -227,7 +243,7 @@ class ObjectSink(Sink):
 
     def _drop(self) -> None:
         """Remove the files in progress: their rows are uploaded, or come again."""
-        known, self._inner = self._inner, {}
+        known, self._inner, self._parts = self._inner, {}, {}
         for inner in known.values():
             try:
                 inner.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -79,6 +80,20 @@ def sink_of(output: str) -> Sink:
         text = f"a file that ends in {', '.join(ends)}, or a directory that ends in /"
         raise SettingError("output", output, text)
     return _made(ENDS[end], output)
+
+
+def check_apart(sinks: Sequence[Sink]) -> None:
+    """Raise SettingError for an output that is given twice, also by two spellings, or by two tables of one file."""
+    places = [_place(sink) for sink in sinks]
+    for sink, place in zip(sinks, places, strict=True):
+        if places.count(place) > 1:
+            raise SettingError("output", sink.url, "each output once, and one table of a file")
+
+
+def _place(sink: Sink) -> str:
+    """Where an output is: the path of a file, or a URL."""
+    path = getattr(sink, "path", None)
+    return str(path.resolve()) if isinstance(path, Path) else sink.url.rstrip("/")
 
 
 def refuse_secrets(url: str) -> None:

@@ -19,6 +19,17 @@ logger = logging.getLogger("lycosa")
 #: Seconds between two tries, and between two checks whether the crawl should end.
 TRY, LOOK = 1.0, 0.05
 
+#: Seconds until an output that does not answer is tried again, at first and at most.
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+
+#: Doublings of the first pause, at most.
+DOUBLINGS = 16
+
+
+def pause_after(tries: int) -> float:
+    """Return the seconds until an output is tried again that has not answered so often, which is at least once."""
+    return min(FIRST_PAUSE * 2.0 ** min(tries - 1, DOUBLINGS), LONGEST_PAUSE)
+
 
 class Patience:
     """Waits for disk space. Shared by all writers, so that each path is reported once. For any thread."""

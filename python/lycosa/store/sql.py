@@ -46,10 +46,11 @@ class TableSink(Sink, abc.ABC):
         self.is_file = scheme_of(url) in (None, "file")
         self.table, self.database = "pages", url
         if not self.is_file:
-            parts = urlsplit(url)
-            options = dict(parse_qsl(parts.query))
+            place, _, query = url.partition("?")
+            options = dict(parse_qsl(query))
             self.table = options.pop("table", self.table)
-            self.database = parts._replace(query=urlencode(options, quote_via=quote)).geturl()
+            # Not urlsplit and its counterpart: that makes sqlite:/path of sqlite:///path.
+            self.database = f"{place}?{urlencode(options, quote_via=quote)}" if options else place
         self.fields: list[str] = []
         #: What was committed last, by this object.
         self._committed: int | None = None

@@ -86,14 +86,11 @@ class SqliteSink(TableSink):
     def _writing(self) -> sqlite3.Connection:
         """The connection that writes; made by the thread that uses it first."""
         if self._connection is None:
-            try:
-                self._connection = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
-                # Readers do not wait for the writer, nor the writer for them.
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                # What was committed is there after a power cut: the log may have removed it by then.
-                self._connection.execute("PRAGMA synchronous = FULL")
-            except sqlite3.Error as error:
-                raise failed(self.url, error) from None
+            self._connection = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
+            # Readers do not wait for the writer, nor the writer for them.
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            # What was committed is there after a power cut: the log may have removed it by then.
+            self._connection.execute("PRAGMA synchronous = FULL")
         return self._connection
 
     @contextlib.contextmanager

@@ -15,8 +15,7 @@ class Frontier:
     """A frontier with 12 URLs that wait, and nothing else, but for what is told."""
 
     def __init__(self, **told: Any) -> None:
-        self.numbers = dict.fromkeys(("done", "failed", "refused", "leased", "ready", "unresolved"), 0)
-        self.numbers |= {"waiting": 12, "next_turn_us": 0}
+        self.numbers = dict.fromkeys(("done", "failed", "refused", "leased", "unresolved"), 0) | {"waiting": 12}
         self.numbers |= {name: told[name] for name in told if name in self.numbers}
         self.told = told
 
@@ -26,8 +25,8 @@ class Frontier:
     def suspensions(self) -> list[dict[str, Any]]:
         return list(self.told.get("suspensions", []))
 
-    def failing(self, max: int) -> list[tuple[str, str, int, float]]:
-        return list(self.told.get("failing", []))[:max]
+    def due(self) -> float | None:
+        return self.told.get("due")
 
     def doubted_since(self) -> float | None:
         return self.told.get("doubted")
@@ -53,7 +52,7 @@ def looks(frontier: Frontier, clock: list[float], seconds: int, *, is_waited: bo
 @pytest.mark.parametrize(
     ("told", "text"),
     [
-        ({"ready": 2}, "12 URLs to fetch, 2 addresses may be asked, and nothing is taken"),
+        ({"due": -3.0}, "12 URLs to fetch, something may be taken, and nothing is"),
         ({"unresolved": 3}, "12 URLs to fetch, and 3 hosts without an answer of the resolver"),
         ({}, "12 URLs to fetch, and none of them has a turn"),
     ],
@@ -69,10 +68,9 @@ def test_urls_wait_and_nothing_is_taken(clock: list[float], told: dict[str, int]
     [
         {"waiting": 0},
         {"leased": 1},
-        {"next_turn_us": 5_000_000},
+        {"due": 5.0},
         {"suspensions": [{"cause": "no-network", "since": 0.0}]},
-        {"failing": [("a.example", "connect-timeout", 3, 0.0)]},
-        {"doubted": 5.0},
+        {"due": 0.0, "doubted": 5.0},
     ],
 )
 def test_a_reason_is_a_reason_however_long(clock: list[float], told: dict[str, Any]) -> None:
@@ -80,11 +78,11 @@ def test_a_reason_is_a_reason_however_long(clock: list[float], told: dict[str, A
 
 
 def test_who_waits_for_something_else_does_not_take(clock: list[float]) -> None:
-    assert looks(Frontier(ready=1), clock, 1_000, is_waited=True) == []
+    assert looks(Frontier(due=0.0), clock, 1_000, is_waited=True) == []
 
 
 def test_one_that_moves_now_and_then_is_not_stuck(clock: list[float]) -> None:
-    looking, frontier = Offers(), Frontier(ready=1)
+    looking, frontier = Offers(), Frontier(due=0.0)
     for second in range(1_000):
         if second % 140 == 0:
             frontier.numbers["failed"] += 1

@@ -13,7 +13,7 @@ import pytest
 from lycosa.errors import OutputAway, StorageError
 from lycosa.records import Outcomes
 from lycosa.sink import Sink, SinkJob
-from lycosa.store import follow
+from lycosa.store import patient
 from lycosa.store.follow import Follower
 from lycosa.store.patient import Patience
 from lycosa.store.turn import Turn
@@ -50,7 +50,7 @@ class Away(Sink):
 @pytest.fixture
 def follow_to(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sink], Follower]:
     """How to follow a log, with short pauses."""
-    monkeypatch.setattr(follow, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(patient, "FIRST_PAUSE", 0.01)
 
     def make(sink: Sink) -> Follower:
         sink.attach(SinkJob("job-1", recorded.directory.sinks, "pages", ("url",)))

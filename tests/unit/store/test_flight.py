@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,12 @@ FIELDS = ("url", "status", "fetched_at", "headers", "body")
 
 
 class Server(flight.FlightServerBase):  # type: ignore[misc]  # has no types
-    """A server that keeps the rows of calls that end well."""
+    """A server that keeps the rows of calls that end well, and acknowledges each batch."""
 
     def __init__(self, port: int, token: str | None = None) -> None:
         super().__init__(f"grpc://127.0.0.1:{port}", middleware={"token": Token(token)})
         self.rows, self.told, self.refuses = list[dict[str, Any]](), list[dict[str, Any]](), 0
+        self.hangs, self.acknowledged = threading.Event(), b"taken"
         self.paths = set[tuple[bytes, ...]]()
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
@@ -36,6 +39,9 @@ class Server(flight.FlightServerBase):  # type: ignore[misc]  # has no types
         for chunk in reader:
             rows += chunk.data.to_pylist()
             told.append(json.loads(chunk.app_metadata.to_pybytes()))
+            writer.write(self.acknowledged)
+        while self.hangs.is_set():
+            time.sleep(0.01)
         if self.refuses > 0:
             self.refuses -= 1
             raise flight.FlightServerError("the disk is broken")
@@ -43,19 +49,20 @@ class Server(flight.FlightServerBase):  # type: ignore[misc]  # has no types
         self.rows, self.told = self.rows + rows, self.told + told
 
     def list_flights(self, context: Any, criteria: bytes) -> Iterator[Any]:
-        return iter(())
+        while self.hangs.is_set():
+            time.sleep(0.01)
+        raise flight.FlightServerError("of what?")
 
 
 class Token(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # has no types
-    """Refuses calls that put without a token, if there is one."""
+    """Refuses all calls without a token, if there is one."""
 
     def __init__(self, token: str | None) -> None:
         super().__init__()
         self.token = token
 
     def start_call(self, info: Any, headers: dict[str, list[str]]) -> None:
-        is_put = info.method == flight.FlightMethod.DO_PUT
-        if self.token and is_put and headers.get("authorization") != [f"Bearer {self.token}"]:
+        if self.token and headers.get("authorization") != [f"Bearer {self.token}"]:
             raise flight.FlightUnauthenticatedError("who are you?")
 
 
@@ -124,20 +131,50 @@ def test_what_the_server_refuses_is_told_and_no_position_is_stored(server: Serve
 
 def test_a_token_comes_from_the_environment(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     with Server(free_port(), token="of mine") as server:  # noqa: S106  # of the test
-        sink, position = opened(server.port, recorded)
         with pytest.raises(StorageError, match="a token is taken from LYCOSA_FLIGHT_TOKEN"):
-            write(sink, recorded, position, commits=1_000)
+            opened(server.port, recorded)
         monkeypatch.setenv("LYCOSA_FLIGHT_TOKEN", "of mine")
-        write(sink, recorded, sink.open(recorded.positions[0], recorded.log.end()), commits=1_000)
+        sink, position = opened(server.port, recorded)
+        write(sink, recorded, position, commits=1_000)
         assert len(server.rows) == len(recorded.urls)
     with pytest.raises(SettingError, match=r"grpc\+tls://"):
         sink_of("grpc://flight.example:8815/pages").check(fresh=False, is_ours=False)
+    monkeypatch.setenv("LYCOSA_FLIGHT_TOKEN", "of\nmine")
+    with pytest.raises(SettingError, match="LYCOSA_FLIGHT_TOKEN"):
+        sink_of("grpc+tls://flight.example:8815/pages").check(fresh=False, is_ours=False)
+
+
+def test_a_server_that_hangs_is_away(server: Server, recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lycosa.store.flight.ANSWERS", 0.5)
+    monkeypatch.setattr("lycosa.store.flight.TAKES", 0.5)
+    sink, position = opened(server.port, recorded)
+    server.hangs.set()
+    try:
+        for call in (lambda: write(sink, recorded, position, 1_000), lambda: opened(server.port, recorded)):
+            with pytest.raises(OutputAway):
+                call()
+    finally:
+        server.hangs.clear()
+    sink, position = opened(server.port, recorded)
+    write(sink, recorded, position, commits=1_000)
+    sink.close()
+    assert sink.committed() == recorded.log.end()
+
+
+def test_acknowledgements_are_read_while_batches_are_written(server: Server, recorded: Recorded) -> None:
+    """Else both sides wait: the server until its words are read, we until the server takes the next batch."""
+    server.acknowledged = bytes(10 << 20)
+    sink, position = opened(server.port, recorded)
+    for _ in range(10):
+        write(sink, recorded, position, commits=0)
+    sink.commit(recorded.log.end())
+    assert len(server.rows) == 10 * len(recorded.urls)
 
 
 def test_who_does_not_answer_keeps_the_crawl_from_starting(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lycosa.store.flight.ANSWERS", 1)
+    monkeypatch.setattr("lycosa.store.flight.ANSWERS", 1.0)
     with pytest.raises(OutputAway):
         opened(free_port(), recorded)
 

@@ -8,9 +8,12 @@ import gzip
 import io
 import json
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,7 +26,7 @@ import duckdb
 import pyarrow.ipc
 import pytest
 from deltalake import DeltaTable
-from lycosa import _core
+from lycosa import _core, cli
 from lycosa.errors import SettingError, StorageError
 from lycosa.job import make_job
 from lycosa.sink import Sink, SinkJob
@@ -237,6 +240,41 @@ def archived(times: dict[str, datetime], path: Path) -> Path:
             )
             writer.write_record(record)
     return path
+
+
+@pytest.mark.parametrize("end", ["parquet", "jsonl", "warc.gz"])
+def test_partitions_may_be_more_than_files_that_may_be_open(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages of 40 days in each of three batches, while at most 7 days have a file that is open."""
+    monkeypatch.setattr("lycosa.store.objects.OPEN", 7)
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    times = {f"http://a.example/{number}": begin + timedelta(days=number % 40) for number in range(1_200)}
+    archive, folder = archived(times, tmp_path / "a.warc"), tmp_path / "days"
+    output = f"{folder.as_uri()}/?format={end}&partition=day"
+    assert cli.main(["parse", str(archive), "-o", output, "--dir", str(tmp_path / "parse")]) == 0
+    days = [path for path in folder.iterdir() if path.is_dir()]
+    assert len(days) == 40
+    found = {
+        day.name: [url for path in day.glob(f"*.{end}") for url in READERS[f"pages.{end}"](path)] for day in days
+    }
+    for url, time in times.items():
+        assert found[f"fetched_day={time.date()}"].count(url) == 1
+    assert sum(map(len, found.values())) == 1_200
+    named = {part["name"] for part in json.loads((folder / "_lycosa.json").read_text())["objects"]}
+    assert named == {path.relative_to(folder).as_posix() for day in days for path in day.iterdir()}
+
+
+def test_days_need_no_data_base_of_time_zones(tmp_path: Path) -> None:
+    """As in a small container: a name space of its own has an empty directory there."""
+    archive = archived({"http://a.example/": datetime(2026, 1, 1, tzinfo=UTC)}, tmp_path / "a.warc")
+    output = f"{(tmp_path / 'days').as_uri()}/?format=jsonl&partition=day"
+    command = [sys.executable, "-m", "lycosa", "parse", archive, "-o", output, "--dir", tmp_path / "parse"]
+    line = f"mount -t tmpfs none /usr/share/zoneinfo && {shlex.join(map(str, command))}"
+    unshare = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--mount"]
+    ran = subprocess.run([*unshare, "sh", "-c", line], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "days" / "fetched_day=2026-01-01").is_dir()
 
 
 @pytest.mark.parametrize("end", ["parquet", "jsonl"])

@@ -44,3 +44,8 @@ def test_a_crawl_that_is_to_end_waits_for_no_space() -> None:
 def test_another_error_of_a_disk_is_not_waited_for() -> None:
     with pytest.raises(OSError, match="scripted"):
         Patience(lambda: False).insist(Path("job"), Disk(1, errno.EIO).write)
+
+
+def test_pauses_grow_to_a_bound_however_long_it_lasts() -> None:
+    assert [patient.pause_after(tries) for tries in range(1, 8)] == [1, 2, 4, 8, 16, 30, 30]
+    assert patient.pause_after(10_000) == patient.LONGEST_PAUSE

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
+import sqlite3
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow
@@ -260,6 +263,50 @@ def test_positions_of_other_batches_are_refused(tmp_path: Path, capsys: pytest.C
     assert parse(archive, "-o", out, "--dir", tmp_path / "parse") == 2
     assert "--fresh" in capsys.readouterr().err
     assert parse(archive, "-o", out, "--dir", tmp_path / "parse", "--fresh") == 0
+
+
+def test_what_was_not_read_is_told_by_each_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive, out = write_warc(tmp_path / "a.warc.gz", URLS[:30], cut=100), tmp_path / "pages.jsonl"
+    other = write_warc(tmp_path / "b.warc.gz", URLS[30:60])
+    for sources in ([archive], [archive], [archive, other]):
+        assert parse(*sources, "-o", out, "--dir", tmp_path / "parse") == 1
+        assert capsys.readouterr().err.count(f"{archive}: at ") == 1
+    assert len(rows(out)) == 59
+    write_warc(archive, URLS[:30])
+    assert parse(archive, "-o", out, "--dir", tmp_path / "parse", "--fresh") == 0
+
+
+def test_a_command_that_is_refused_changes_nothing(tmp_path: Path) -> None:
+    archive, other = write_warc(tmp_path / "a.warc.gz", URLS[:3]), write_warc(tmp_path / "b.warc.gz", URLS[3:6])
+    out, folder = tmp_path / "pages.jsonl", tmp_path / "parse"
+    assert parse(archive, "-o", out, "--dir", folder) == 0
+    assert parse(archive, other, "-o", tmp_path / "pages.exe", "--dir", folder) == 2
+    assert parse(archive, "-o", tmp_path / "pages.exe", "--dir", folder, "--fresh") == 2
+    assert parse(archive, "-o", out, "--dir", folder) == 0
+    assert len(rows(out)) == 3
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl", "pages.sqlite", "pages.parquet", "pages.warc.gz", "folder/"])
+def test_an_output_in_two_spellings_is_one(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = write_warc(tmp_path / "a.warc.gz", URLS[:3])
+    (tmp_path / "folder").mkdir()
+    twice = ["-o", tmp_path / name, "-o", f"{tmp_path}/folder/../{name}"]
+    if name.endswith("/"):
+        twice = ["-o", f"{tmp_path}/{name}", "-o", f"{tmp_path}/folder/../{name}"]
+    assert parse(archive, *twice, "--dir", tmp_path / "parse") == 2
+    assert "each output once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "connect"), [("sqlite", sqlite3.connect), ("duckdb", duckdb.connect)])
+def test_a_file_has_tables_of_several_runs(kind: str, connect: Callable[[Path], Any], tmp_path: Path) -> None:
+    archive = write_warc(tmp_path / "a.warc.gz", URLS[:3])
+    one, two = (f"{kind}://{tmp_path}/my%20pages.db?table={name}" for name in ("one", "two"))
+    assert parse(archive, "-o", one, "-o", two, "--dir", tmp_path / "parse") == 2
+    for number, output in enumerate((one, two)):
+        assert parse(archive, "-o", output, "--dir", tmp_path / f"parse-{number}") == 0
+    with contextlib.closing(connect(tmp_path / "my pages.db")) as connection:
+        for table in ("one", "two"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (3,)  # noqa: S608
 
 
 def test_what_is_read_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
