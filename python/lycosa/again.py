@@ -51,8 +51,11 @@ class Sources:
         note: Callable[[int, Damage], None] = lambda number, damage: None,
     ) -> None:
         """Read nothing yet. known: damages of earlier runs, with the number of their source. note: gets new ones."""
-        self.all = list(all_of_them)
-        self._damages, self._note = dict.fromkeys(known), note
+        self.all, self._note = list(all_of_them), note
+        # A source may be spelled otherwise than in an earlier run.
+        self._known = {(number, damage.position, damage.text) for number, damage in known}
+        #: What could not be read, each once, however often it is read again.
+        self.damages = [damage for _, damage in known]
         #: Which part of all was read.
         self.part = 0.0
 
@@ -60,11 +63,6 @@ class Sources:
     def end(self) -> int:
         """The position after the last source."""
         return len(self.all) << BATCHES
-
-    @property
-    def damages(self) -> list[Damage]:
-        """What could not be read, each once, however often it is read again."""
-        return [damage for _, damage in self._damages]
 
     def read(self, position: int) -> Generator[tuple[Responses, int], None, None]:
         """Yield responses from a position on, which was yielded before or is 0, with the position behind them."""
@@ -82,9 +80,11 @@ class Sources:
 
     def _add(self, number: int, damage: Damage) -> None:
         """Note a damage, unless it is known."""
-        if (number, damage) not in self._damages:
+        known = (number, damage.position, damage.text)
+        if known not in self._known:
             self._note(number, damage)
-            self._damages[number, damage] = None
+            self._known.add(known)
+            self.damages.append(damage)
 
 
 @dataclass(slots=True)

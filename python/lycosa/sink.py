@@ -57,6 +57,15 @@ class Sink:
         self.url = url
         self.job = SinkJob("", Path(), url, ())
 
+    @property
+    def location(self) -> str:
+        """Where the output is, however it is spelled: two with the same location would write the same.
+
+        Of a sink with a ``path`` that without links, of others the URL.
+        """
+        path = getattr(self, "path", None)
+        return str(Path(path).resolve()) if isinstance(path, str | Path) else self.url
+
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job, before any other call."""
         self.job = job

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lycosa.cli.job_arguments import add_job_arguments, given_settings
-from lycosa.errors import SettingError
 from lycosa.sink import Sink, SinkJob
 from lycosa.words import counted
 
 if TYPE_CHECKING:
     from lycosa.again import Progress
-    from lycosa.sources import Source
+    from lycosa.parsed import Parsed
 
 #: Seconds between two lines of progress.
 TELL = 2.0
@@ -61,9 +60,9 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.dir)
     with claimed(folder):
         parsed = Parsed(folder, job, read, fresh=args.fresh)
-        sinks = _sinks(args.output, SinkJob(parsed.id, folder, "", tuple(job.store.fields)), read, args.fresh)
+        sinks = _sinks(args.output, SinkJob(parsed.id, folder, "", tuple(job.store.fields)), parsed, args.fresh)
         sources = Sources(read, parsed.damages(), parsed.note)
-        parsed.save()
+        parsed.save(sinks)
         if args.fresh:
             for sink in sinks:
                 sink.remove()
@@ -78,21 +77,16 @@ def run(args: argparse.Namespace) -> int:
     return 1 if sources.damages else 0
 
 
-def _sinks(outputs: Sequence[str], sink_job: SinkJob, sources: Sequence[Source], fresh: bool) -> list[Sink]:
+def _sinks(outputs: Sequence[str], sink_job: SinkJob, parsed: Parsed, fresh: bool) -> list[Sink]:
     """Return the sinks of all outputs, checked before the first is changed. Raises SettingError."""
     from lycosa.store.outputs import check_apart, sink_of
 
-    sinks, read = list[Sink](), {Path(source.name.partition("!")[0]).resolve() for source in sources}
-    for output in outputs:
-        sink = sink_of(output)
-        path = getattr(sink, "path", None)
-        if path is not None and path.resolve() in read:
-            raise SettingError("output", output, "a file that is not read")
-        sinks.append(sink)
+    sinks = [sink_of(output) for output in outputs]
     check_apart(sinks)
     for sink in sinks:
         sink.attach(sink_job._replace(name=sink.url))
-        sink.check(fresh=fresh, is_ours=sink.committed() is not None)
+        parsed.check(sink)
+        sink.check(fresh=fresh, is_ours=parsed.is_ours(sink))
     return sinks
 
 

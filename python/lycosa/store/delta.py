@@ -49,6 +49,11 @@ class DeltaSink(Sink):
         self._fields: list[str] = []
         self._pending: list[pyarrow.Table] = []
 
+    @property
+    def location(self) -> str:
+        """See ``lycosa.sink.Sink``."""
+        return str(Path(self.place).resolve()) if self._is_local else self.place.rstrip("/")
+
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)

@@ -10,13 +10,13 @@ import contextlib
 import errno
 import importlib.util
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lycosa.errors import SettingError
 from lycosa.records import Outcomes
-from lycosa.store.file_sink import check_writable
-from lycosa.store.sql import KEY, POSITIONS, TableSink, create_statements, failed, file_of, upsert
+from lycosa.store.file_sink import check_folder, check_writable
+from lycosa.store.sql import KEY, POSITIONS, TableSink, failed, file_of, upsert
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,6 +40,7 @@ class DuckdbSink(TableSink):
         """Raise SettingError without DuckDB, and for a path that cannot be written, too."""
         if importlib.util.find_spec("duckdb") is None:
             raise SettingError("output", self.url, "a Parquet file; for DuckDB: pip install 'lycosa[duckdb]'")
+        check_folder(self.url, self.path)
         check_writable("output", self.path)
         super().check(fresh=fresh, is_ours=is_ours)
 
@@ -57,11 +58,8 @@ class DuckdbSink(TableSink):
         """See ``TableSink``."""
         if self._connection is None and not self.path.exists():
             return {}
-        query = (
-            "SELECT column_name, data_type FROM duckdb_columns() WHERE concat_ws('.', schema_name, table_name) = ?"
-        )
-        name = self.table if "." in self.table else f"main.{self.table}"
-        return {str(column): str(kind) for column, kind in self._ask(query, [name])}
+        query = "SELECT column_name, data_type FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
+        return {str(column): str(kind) for column, kind in self._ask(query, [self.table])}
 
     def recorded(self) -> tuple[str, int] | None:
         """See ``TableSink``."""
@@ -69,12 +67,6 @@ class DuckdbSink(TableSink):
             return None
         rows = self._ask(f"SELECT job, position FROM {POSITIONS} WHERE name = ?", [self.table])
         return (str(rows[0][0]), int(rows[0][1])) if rows else None
-
-    def make(self, types: Mapping[str, str]) -> None:
-        """See ``TableSink``."""
-        schema = self.table.rpartition(".")[0]
-        statements = [f"CREATE SCHEMA IF NOT EXISTS {schema}"] if schema else []
-        self.run([*statements, *create_statements(self.table, self.job.id, types)])
 
     def insert(self, outcomes: Outcomes) -> int:
         """See ``TableSink``."""

@@ -49,8 +49,8 @@ class FileSink(Sink):
         if not fresh and not is_ours and path.exists() and not self._is_empty():
             raise SettingError("output", self.url, "a file that does not exist yet, or fresh to replace it")
         # The job directory is created with the crawl.
-        if not path.parent.is_dir() and path.parent.absolute() != self.job.folder.parent.absolute():
-            raise SettingError("output", self.url, "a file in a directory that exists")
+        if path.parent.absolute() != self.job.folder.parent.absolute():
+            check_folder(self.url, path)
         check_writable("output", path)
 
     def check_creatable(self) -> None:
@@ -109,6 +109,12 @@ def set_needs(sink: Sink, fields: Collection[str]) -> None:
     """Note of a sink what its columns need: bodies, and links, which licences are among."""
     sink.with_body = needs_bodies(fields)
     sink.with_links = any(name.startswith(("link", "license")) for name in fields)
+
+
+def check_folder(url: str, path: Path) -> None:
+    """Raise SettingError for a file whose directory does not exist."""
+    if not path.parent.is_dir():
+        raise SettingError("output", url, "a file in a directory that exists")
 
 
 def check_writable(name: str, path: Path) -> None:

@@ -61,6 +61,11 @@ class FlightSink(Sink):
         self._client: FlightClient | None = None
         self._pending: list[tuple[pyarrow.RecordBatch, bytes]] = []
 
+    @property
+    def location(self) -> str:
+        """See ``lycosa.sink.Sink``."""
+        return f"{self._server.lower()}/{'/'.join(self._path)}"
+
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)

@@ -107,6 +107,14 @@ class ObjectSink(Sink):
             raise SettingError("output", self.url, f"{name}= with a number above 0")
         return int(given)
 
+    @property
+    def location(self) -> str:
+        """See ``lycosa.sink.Sink``: the prefix, whatever is written there."""
+        if self._is_folder:
+            return str(Path(self._local).resolve())
+        scheme, _, rest = self._base.partition("://")
+        return f"{scheme.lower()}://{rest}"
+
     def attach(self, job: SinkJob) -> None:
         """Set the sink's job; see ``lycosa.sink.Sink``."""
         super().attach(job)
@@ -231,7 +239,9 @@ class ObjectSink(Sink):
 
     def _folder(self) -> Path:
         """The folder of files in progress."""
-        return self.position_file().with_suffix(".parts").absolute()
+        # Some libraries take what is behind ? for options.
+        name = re.sub(r"[^\w.-]", "_", self.position_file().stem)
+        return self.position_file().with_name(f"{name}.parts").absolute()
 
     def _upload(self, position: int) -> None:
         """Upload all files in progress: a file, and what is beside it, such as an index."""

@@ -84,16 +84,10 @@ def sink_of(output: str) -> Sink:
 
 def check_apart(sinks: Sequence[Sink]) -> None:
     """Raise SettingError for an output that is given twice, also by two spellings, or by two tables of one file."""
-    places = [_place(sink) for sink in sinks]
+    places = [sink.location for sink in sinks]
     for sink, place in zip(sinks, places, strict=True):
         if places.count(place) > 1:
             raise SettingError("output", sink.url, "each output once, and one table of a file")
-
-
-def _place(sink: Sink) -> str:
-    """Where an output is: the path of a file, or a URL."""
-    path = getattr(sink, "path", None)
-    return str(path.resolve()) if isinstance(path, Path) else sink.url.rstrip("/")
 
 
 def refuse_secrets(url: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lycosa.errors import SettingError
 from lycosa.records import Outcomes
-from lycosa.store.sql import POSITIONS, TableSink, create_statements, failed, upsert
+from lycosa.store.sql import POSITIONS, TableSink, create_statements, failed, quoted, upsert
 
 if TYPE_CHECKING:
     import psycopg
@@ -49,6 +49,8 @@ class PostgresSink(TableSink):
         "bytes": "bytea",
     }
 
+    HAS_SCHEMAS = HAS_OPTIONS = True
+
     def __init__(self, url: str) -> None:
         """Open nothing yet."""
         super().__init__(url)
@@ -66,13 +68,18 @@ class PostgresSink(TableSink):
             raise SettingError("output", self.url, allowed)
         super().check(fresh=fresh, is_ours=is_ours)
 
+    @property
+    def location(self) -> str:
+        """See ``lycosa.sink.Sink``: both names of the scheme are the same, as is a table that is not named."""
+        return f"{self.database.partition('://')[2]} {self.table}"
+
     def columns(self) -> dict[str, str]:
         """See ``TableSink``."""
         query = (
             "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
             "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped"
         )
-        return {str(name): str(kind) for name, kind in self._ask(query, (self.table,)) if name != REPLACED}
+        return {str(name): str(kind) for name, kind in self._ask(query, (quoted(self.table),)) if name != REPLACED}
 
     def recorded(self) -> tuple[str, int] | None:
         """See ``TableSink``."""
@@ -88,16 +95,16 @@ class PostgresSink(TableSink):
     def insert(self, outcomes: Outcomes) -> int:
         """See ``TableSink``."""
         rows, names = memoryview(outcomes.copied(self.fields)), [*self.fields, REPLACED]
-        quoted = ", ".join(f'"{name}"' for name in names)
+        columns = ", ".join(f'"{name}"' for name in names)
         with self._working() as connection, connection.cursor() as cursor:
             # Of these columns alone: others, of the user's, may have to have a value, which the table gives them.
-            of_table = f"SELECT {quoted} FROM {self.table} WITH NO DATA"
+            of_table = f"SELECT {columns} FROM {quoted(self.table)} WITH NO DATA"
             cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {STAGE} ON COMMIT DROP AS {of_table}")
-            with cursor.copy(f"COPY {STAGE} ({quoted}) FROM STDIN (FORMAT binary)") as copy:
+            with cursor.copy(f"COPY {STAGE} ({columns}) FROM STDIN (FORMAT binary)") as copy:
                 for start in range(0, len(rows), PIECE):
                     copy.write(rows[start : start + PIECE])
             # One statement may not change a row twice.
-            source = f"SELECT DISTINCT ON ({DIGEST}) {quoted} FROM {STAGE}"
+            source = f"SELECT DISTINCT ON ({DIGEST}) {columns} FROM {STAGE}"
             cursor.execute(upsert(self.table, names, source, DIGEST))
             cursor.execute(f"TRUNCATE {STAGE}")
         return len(rows)

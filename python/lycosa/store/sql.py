@@ -27,8 +27,9 @@ COLUMNS_OF_KEY = ", ".join(f'"{name}"' for name in KEY)
 #: The table of positions.
 POSITIONS = "lycosa_outputs"
 
-#: What a table may be called: names that need no quotes in any database.
-NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}(\.[a-z_][a-z0-9_]{0,62})?")
+#: What a table may be called, and where there are schemas.
+NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+NAME_OF_SCHEMA = re.compile(rf"({NAME.pattern}\.)?{NAME.pattern}")
 
 
 class TableSink(Sink, abc.ABC):
@@ -36,6 +37,10 @@ class TableSink(Sink, abc.ABC):
 
     #: The database's types by those of `lycosa._core.COLUMN_TYPES`.
     TYPES: ClassVar[Mapping[str, str]] = {}
+
+    #: Whether a table may be that of a schema, and whether the URL may have options of the database.
+    HAS_SCHEMAS: ClassVar[bool] = False
+    HAS_OPTIONS: ClassVar[bool] = False
 
     commit_bytes: int = 8 << 20
     commit_seconds: float = 2.0
@@ -49,6 +54,8 @@ class TableSink(Sink, abc.ABC):
             place, _, query = url.partition("?")
             options = dict(parse_qsl(query))
             self.table = options.pop("table", self.table)
+            if options and not self.HAS_OPTIONS:
+                raise SettingError("output", url, "?table= only")
             # Not urlsplit and its counterpart: that makes sqlite:/path of sqlite:///path.
             self.database = f"{place}?{urlencode(options, quote_via=quote)}" if options else place
         self.fields: list[str] = []
@@ -63,8 +70,9 @@ class TableSink(Sink, abc.ABC):
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError for a table that is not ours, or has other columns; StorageError if nobody answers."""
-        if not NAME.fullmatch(self.table):
-            allowed = "a table's name of small letters, digits and _, such as ?table=pages, or schema.pages"
+        names, more = (NAME_OF_SCHEMA, ", or schema.pages") if self.HAS_SCHEMAS else (NAME, "")
+        if not names.fullmatch(self.table) or self.table == POSITIONS:
+            allowed = f"a table's name of small letters, digits and _, such as ?table=pages{more}; not {POSITIONS}"
             raise SettingError("output", self.url, allowed)
         with_columns = self.columns()
         if not with_columns:
@@ -128,7 +136,7 @@ class TableSink(Sink, abc.ABC):
 
     def add(self, types: Mapping[str, str]) -> None:
         """Add columns."""
-        self.run([f'ALTER TABLE {self.table} ADD COLUMN "{name}" {kind}' for name, kind in types.items()])
+        self.run([f'ALTER TABLE {quoted(self.table)} ADD COLUMN "{name}" {kind}' for name, kind in types.items()])
 
     @abc.abstractmethod
     def insert(self, outcomes: Outcomes) -> int:
@@ -146,7 +154,7 @@ class TableSink(Sink, abc.ABC):
     def remove(self) -> None:
         """Remove the table."""
         if self.columns():
-            statements = [f"DROP TABLE {self.table}"]
+            statements = [f"DROP TABLE {quoted(self.table)}"]
             if self.recorded() is not None:
                 statements.append(f"DELETE FROM {POSITIONS} WHERE name = '{self.table}'")
             self.run(statements)
@@ -160,6 +168,15 @@ class TableSink(Sink, abc.ABC):
         return found[1] if found is not None and found[0] == self.job.id else None
 
 
+def quoted(table: str) -> str:
+    """Return a table's name as statements have it: it may be a word of SQL, such as ``order``.
+
+    >>> quoted("archive.order")
+    '"archive"."order"'
+    """
+    return ".".join(f'"{part}"' for part in table.split("."))
+
+
 def create_statements(table: str, job: str, types: Mapping[str, str], key: str | None = None) -> list[str]:
     """Return the statements that make a table of a job, and that of positions, for one transaction.
 
@@ -170,8 +187,8 @@ def create_statements(table: str, job: str, types: Mapping[str, str], key: str |
         lines.append(f"PRIMARY KEY ({COLUMNS_OF_KEY})")
     index = f"{table.rpartition('.')[2]}_url_fetched_at"
     return [
-        f"CREATE TABLE {table} ({', '.join(lines)})",
-        *([f"CREATE UNIQUE INDEX {index} ON {table} ({key})"] if key is not None else []),
+        f"CREATE TABLE {quoted(table)} ({', '.join(lines)})",
+        *([f'CREATE UNIQUE INDEX "{index}" ON {quoted(table)} ({key})'] if key is not None else []),
         f"CREATE TABLE IF NOT EXISTS {POSITIONS} "
         "(name TEXT PRIMARY KEY, job TEXT NOT NULL, position BIGINT NOT NULL)",
         position_statement(table, job, 0),
@@ -191,7 +208,7 @@ def upsert(table: str, fields: Sequence[str], source: str, key: str | None = Non
     names = ", ".join(f'"{name}"' for name in fields)
     others = ", ".join(f'"{name}" = excluded."{name}"' for name in fields if name not in KEY)
     what = f"UPDATE SET {others}" if others else "NOTHING"
-    return f"INSERT INTO {table} ({names}) {source} ON CONFLICT ({key or COLUMNS_OF_KEY}) DO {what}"
+    return f"INSERT INTO {quoted(table)} ({names}) {source} ON CONFLICT ({key or COLUMNS_OF_KEY}) DO {what}"
 
 
 def file_of(url: str, scheme: str) -> Path:

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from lycosa.errors import StorageError
 from lycosa.records import Outcomes
-from lycosa.store.file_sink import check_writable
-from lycosa.store.sql import POSITIONS, TableSink, failed, file_of, upsert
+from lycosa.store.file_sink import check_folder, check_writable
+from lycosa.store.sql import POSITIONS, TableSink, failed, file_of, quoted, upsert
 
 #: Seconds for which a lock of another program is waited for.
 PATIENCE = 30.0
@@ -40,6 +40,7 @@ class SqliteSink(TableSink):
 
     def check(self, *, fresh: bool, is_ours: bool) -> None:
         """Raise SettingError for a path that cannot be written, too."""
+        check_folder(self.url, self.path)
         check_writable("output", self.path)
         super().check(fresh=fresh, is_ours=is_ours)
 
@@ -48,7 +49,7 @@ class SqliteSink(TableSink):
         if self._connection is None and not self.path.exists():
             return {}
         with self._reading() as connection:
-            rows = connection.execute(f"PRAGMA table_info({self.table})").fetchall()
+            rows = connection.execute(f"PRAGMA table_info({quoted(self.table)})").fetchall()
         return {str(row[1]): str(row[2]) for row in rows}
 
     def recorded(self) -> tuple[str, int] | None:

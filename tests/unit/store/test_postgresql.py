@@ -174,3 +174,26 @@ def test_options_of_the_url_are_kept(server: Postgres, tmp_path: Path) -> None:
     with psycopg.connect(server.url(database)) as connection:
         found = connection.execute("SELECT table_schema FROM information_schema.tables WHERE table_name = 'pages'")
         assert found.fetchall() == [("mine",)]
+
+
+@pytest.mark.parametrize("table", ["order", "archive.order"])
+def test_a_table_may_have_the_name_of_a_word_of_sql_and_a_schema(
+    table: str, server: Postgres, tmp_path: Path
+) -> None:
+    database = server.new_database()
+    with psycopg.connect(server.url(database)) as connection:
+        connection.execute("CREATE SCHEMA archive")
+    url = f"{server.url(database, with_password=False)}?table={table}"
+    for position in (1, 2):
+        sink = sink_of(url)
+        sink.attach(SinkJob("job-1", tmp_path, "pages", FIELDS))
+        sink.check(fresh=False, is_ours=False)
+        assert sink.open(0, 10) == position - 1
+        sink.write(outcomes(Request(f"http://a.example/{position}")), position)
+        sink.commit(position)
+        sink.close()
+    name = ".".join(f'"{part}"' for part in table.split("."))
+    with psycopg.connect(server.url(database)) as connection:
+        assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (2,)  # noqa: S608
+    sink.remove()
+    assert not sink.exists()

@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -286,15 +288,104 @@ def test_a_command_that_is_refused_changes_nothing(tmp_path: Path) -> None:
     assert len(rows(out)) == 3
 
 
-@pytest.mark.parametrize("name", ["pages.jsonl", "pages.sqlite", "pages.parquet", "pages.warc.gz", "folder/"])
-def test_an_output_in_two_spellings_is_one(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("{}/pages.jsonl", "{}/folder/../pages.jsonl"),
+        ("{}/pages.parquet", "{}/folder/../pages.parquet"),
+        ("{}/pages.sqlite", "sqlite://{}/link/pages.sqlite?table=other"),
+        ("{}/folder/", "{}/link/folder/"),
+        ("{}/folder/", "file://{}/folder/?format=parquet"),
+        ("file://{}/folder/?format=jsonl", "file://{}/link/folder?format=parquet&size=9"),
+        ("delta://{}/folder", "delta://{}/link/folder"),
+        ("s3://bucket/pages?format=jsonl", "S3://bucket/pages/?size=9"),
+        ("postgresql://me@host/name", "postgres://me@host/name?table=pages"),
+        ("grpc://HOST:1/a", "grpc://host:1/a"),
+    ],
+)
+def test_an_output_in_two_spellings_is_one(
+    one: str, other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     archive = write_warc(tmp_path / "a.warc.gz", URLS[:3])
     (tmp_path / "folder").mkdir()
-    twice = ["-o", tmp_path / name, "-o", f"{tmp_path}/folder/../{name}"]
-    if name.endswith("/"):
-        twice = ["-o", f"{tmp_path}/{name}", "-o", f"{tmp_path}/folder/../{name}"]
-    assert parse(archive, *twice, "--dir", tmp_path / "parse") == 2
+    (tmp_path / "link").symlink_to(tmp_path)
+    outputs = ("-o", one.format(tmp_path), "-o", other.format(tmp_path))
+    assert parse(archive, *outputs, "--dir", tmp_path / "parse") == 2
     assert "each output once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("source", "output"), [("0-1.parquet", "{}/"), ("a.warc.gz", "file://{}/?format=warc.gz")])
+def test_what_is_read_is_not_in_an_output(source: str, output: str, tmp_path: Path) -> None:
+    (folder := tmp_path / "folder").mkdir()
+    read = folder / source
+    if source.endswith(".parquet"):
+        write_table(read, "('http://a.example/', '<title>A')", "url, body")
+    else:
+        write_warc(read, URLS[:3])
+    for more in ([], ["--fresh"]):
+        assert parse(read, "-o", output.format(folder), "--dir", tmp_path / "parse", *more) == 2
+    assert read.is_file()
+
+
+def test_an_output_that_was_begun_is_gone_on_with(tmp_path: Path) -> None:
+    """As a process leaves it that is killed before its first commit."""
+    archive, folder = write_warc(tmp_path / "a.warc.gz", URLS[:3]), tmp_path / "pages"
+    script = f"""
+import os
+from lycosa import cli
+from lycosa.store.parquet import ParquetSink
+
+ParquetSink.commit = lambda sink, position: os._exit(9)
+cli.main(["parse", {str(archive)!r}, "-o", "{folder}/", "--dir", {str(tmp_path / "parse")!r}])
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
+    assert any(folder.iterdir())
+    assert parse(archive, "-o", f"{folder}/", "--dir", tmp_path / "parse") == 0
+    assert duckdb.execute(f"SELECT count(*) FROM '{folder}/*.parquet'").fetchall() == [(3,)]  # noqa: S608
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("sqlite://{}/t.db?table=temp.pages", "a table's name"),
+        ("duckdb://{}/t.db?table=t.pages", "a table's name"),
+        ("sqlite://{}/t.db?table=lycosa_outputs", "not lycosa_outputs"),
+        ("sqlite://{}/t.db?tabel=x", "?table= only"),
+        ("sqlite://{}/none/t.db", "a directory that exists"),
+        ("{}/parse/damages.jsonl", "another file"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_is_written(
+    output: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = write_warc(tmp_path / "a.warc.gz", URLS[:3])
+    assert parse(archive, "-o", output.format(tmp_path), "--dir", tmp_path / "parse") == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "parse" / "parse.json").exists()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_table_may_have_the_name_of_a_word_of_sql(kind: str, tmp_path: Path) -> None:
+    archive, output = write_warc(tmp_path / "a.warc.gz", URLS[:3]), f"{kind}://{tmp_path}/t.db?table=order"
+    for _ in range(2):
+        assert parse(archive, "-o", output, "--dir", tmp_path / "parse") == 0
+    assert parse(archive, "-o", output, "--dir", tmp_path / "parse", "--fresh") == 0
+
+
+@pytest.mark.parametrize("end", ["duckdb", "sqlite", "csv", "wacz", "arrows"])
+def test_a_folder_may_have_files_of_any_kind(end: str, tmp_path: Path) -> None:
+    archive = write_warc(tmp_path / "a.warc.gz", URLS[:3])
+    assert parse(archive, "-o", f"file://{tmp_path}/pages/?format={end}", "--dir", tmp_path / "parse") == 0
+    assert len([path for path in (tmp_path / "pages").iterdir() if path.name.endswith(f".{end}")]) == 1
+
+
+def test_a_directory_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive, folder = write_warc(tmp_path / "a.warc.gz", URLS[:3]), tmp_path / "parse"
+    assert parse(archive, "-o", tmp_path / "a.jsonl", "--dir", archive) == 2
+    assert parse(archive, "-o", tmp_path / "a.jsonl", "--dir", folder) == 0
+    (folder / "parse.json").write_bytes(b"")
+    assert parse(archive, "-o", tmp_path / "a.jsonl", "--dir", folder) == 2
+    assert "--fresh parses all again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("kind", "connect"), [("sqlite", sqlite3.connect), ("duckdb", duckdb.connect)])
@@ -313,7 +404,7 @@ def test_what_is_read_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixtu
     archive = write_warc(tmp_path / "a.warc.gz", URLS[:5])
     before = archive.read_bytes()
     assert parse(archive, "-o", archive, "--dir", tmp_path / "parse", "--fresh") == 2
-    assert "a file that is not read" in capsys.readouterr().err
+    assert "another file or directory than what is read" in capsys.readouterr().err
     assert archive.read_bytes() == before
 
 
