@@ -44,7 +44,7 @@ FAMILIES = {
     "cpu_seconds_total": Family("counter", "CPU time of this process by stage.", "stage"),
     "suspended": Family("gauge", "1 while nothing counts against sites, by cause.", "cause"),
     "full_disks": Family("gauge", "Paths that wait for disk space."),
-    "stuck": Family("gauge", "Stages, outputs and requests that do not move."),
+    "stuck": Family("gauge", "Stages, outputs, requests and frontiers that do not move."),
     "log_bytes": Family("gauge", "The end of the log."),
     "output_behind_bytes": Family("gauge", "Bytes of the log that an output has not committed.", "output"),
 }

@@ -38,8 +38,8 @@ class Observe(Section):
         30.0,
         ge=1,
         le=86_400,
-        description="time in s after which it is told that a stage or an output does not move; of a request, beyond "
-        "fetch.total_timeout",
+        description="time in s after which it is told that a stage or an output does not move; of a request or the "
+        "frontier, beyond fetch.total_timeout",
     )
     traces: Annotated[str, AfterValidator(_collector)] | None = Field(
         None,
